@@ -1,0 +1,76 @@
+# Needs Python 3.11 or newer and make; everything else goes into $(VENV).
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+SAY := @printf '==> %s\n'
+
+BENCHMARKS := $(patsubst benchmarks/%.py,bench-%,$(wildcard benchmarks/[a-z]*.py))
+KERNELS := $(wildcard src/partita/kernels/*.py)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help install test lint format demo bench clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+install: $(VENV)/.installed ## create the environment: Partita and the tools of its developers
+
+test: lint $(VENV)/.kernels ## install, then check style and types, and run all tests
+	$(SAY) "Running the tests and the examples in docstrings, $(JOBS) at a time"
+	@$(BIN)/python -m pytest -q -n $(JOBS)
+	$(SAY) "Running the conformance tests again, reduced, without compilation"
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n $(JOBS) -m "not slow" tests/conformance
+
+lint: install ## check format, style and types
+	$(SAY) "Checking the format (make format mends it)"
+	@$(BIN)/ruff format --check --quiet .
+	$(SAY) "Checking style and imports"
+	@$(BIN)/ruff check --quiet .
+	$(SAY) "Checking types"
+	@$(BIN)/mypy
+
+format: install ## rewrite the sources in the standard format
+	$(SAY) "Formatting the sources and sorting their imports"
+	@$(BIN)/ruff check --quiet --select I --fix .
+	@$(BIN)/ruff format .
+
+demo: install $(VENV)/.kernels ## install, then run the demonstration
+	$(SAY) "Running the demonstration"
+	@$(BIN)/python -m partita.demo
+
+bench: $(BENCHMARKS) ## run every benchmark, beside the libraries it compares with
+
+bench-%: benchmarks/%.py $(VENV)/.bench $(VENV)/.kernels ## run one benchmark: benchmarks/%.py
+	$(SAY) "Running benchmarks/$*.py"
+	@$(BIN)/python -m benchmarks.$*
+
+clean: ## remove caches and builds, but not the environment
+	$(SAY) "Removing caches and builds"
+	@rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Done again only when pyproject.toml changes, so that everything works offline afterwards.
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Partita needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(SAY) "Installing Partita and its development tools into $(VENV) (once; about a minute)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install -e '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/.installed
+	$(SAY) "Installing the libraries to compare with into $(VENV) (once; a few minutes)"
+	@$(PIP) install -e '.[bench]'
+	@touch $@
+
+# Numba does not see that a file which a kernel imports has changed.
+$(VENV)/.kernels: $(KERNELS) | $(VENV)/.installed
+	$(SAY) "Kernels changed: they will be compiled anew"
+	@find src -name '*.nb[ic]' -delete
+	@touch $@

@@ -1,0 +1,1 @@
+"""Distributions over structures: scores in, every exact quantity out."""

@@ -1,0 +1,258 @@
+"""Scores on a set of structures: every derived quantity, once for all structures."""
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from partita.arrays import BoolArray, FloatArray
+from partita.structures.base import Best, Inference, Structure, Structures
+from partita.structures.batch import Form, sum_by_sentence
+
+
+class Distribution(ABC):
+    """p(structure) = exp(score(structure) - A), for each sentence of a batch.
+
+    A structure's score is the sum of the scores of its parts, and A, the log-partition, makes the
+    probabilities sum to one. A subclass says how arrays go in and out (`_flatten`, `_shaped`);
+    its `Structures` supply log-partition, marginals, covariance product, argmax, k-best and
+    samples; everything else follows from these and is written here.
+
+    Numbers are plain floats for one sentence and arrays of length n_sentences for a batch;
+    arrays over parts come back in the form the scores came in.
+    """
+
+    structures: Structures
+    scores: FloatArray
+    """One score per part of all sentences, flat."""
+
+    def __init__(self, structures: Structures, scores: FloatArray, form: Form) -> None:
+        self.structures = structures
+        self.scores = scores
+        self._form = form
+
+    @classmethod
+    def from_flat(
+        cls, structures: Structures, scores: FloatArray, form: Form | None = None
+    ) -> Self:
+        """The distribution over a prepared batch from one flat, float64 score vector.
+
+        For callers in a hurry: nothing is copied or checked but the length. Results over parts
+        come back as lists, unless `form` says otherwise.
+        """
+        if scores.shape != (structures.n_parts,):
+            raise ValueError(
+                f"scores has shape {scores.shape}; expected ({structures.n_parts},), one score for "
+                "each part of the batch in the order of `structures.part_offsets`."
+            )
+        distribution = cls.__new__(cls)
+        Distribution.__init__(distribution, structures, scores, form or Form("list"))
+        return distribution
+
+    @abstractmethod
+    def _flatten(self, values: Any, dtype: type) -> Any:
+        """Values for every part, in the form of the scores, as one flat array of `dtype`."""
+
+    @abstractmethod
+    def _shaped(self, parts: FloatArray, combine: np.ufunc = np.add) -> Any:
+        """A flat vector over parts, in the form of the scores.
+
+        Parts whose scores a caller gave once for several sentences are merged by `combine`.
+        """
+
+    # ------------------------------------------------------------------ log-partition and gradient
+
+    @cached_property
+    def inference(self) -> Inference:
+        """Flat log-partition and marginals, computed once. An empty set of structures is an error."""
+        inference = self.structures.infer(self.scores)
+        self._check_support(inference.log_partition)
+        return inference
+
+    @property
+    def log_partition(self) -> Any:
+        """A = log sum over structures of exp(score)."""
+        return self._form.scalar(self.inference.log_partition)
+
+    @property
+    def marginals(self) -> Any:
+        """Expected count of every part: the gradient of the log-partition."""
+        return self._shaped(self.inference.marginals)
+
+    def covariance_product(self, direction: Any) -> Any:
+        """Covariance of the part counts, times a vector over parts in the form of the scores.
+
+        The derivative of `marginals` when the scores move along `direction`, so the Hessian of the
+        log-partition times it; costs about two calls of `marginals`, and no matrix is formed.
+        """
+        return self._shaped(self.flat_covariance_product(self._flatten(direction, np.float64)))
+
+    def flat_covariance_product(self, direction: FloatArray) -> FloatArray:
+        """`covariance_product` on flat vectors over parts.
+
+        A part whose marginal is 0 does not vary, so its direction (often the score -inf) counts
+        as 0.
+        """
+        inference = self.inference
+        direction = np.where(inference.marginals == 0.0, 0.0, direction)
+        if not np.isfinite(direction).all():
+            raise ValueError(
+                "direction has a value that is not finite at a part that can occur; expected finite "
+                "numbers wherever the marginal is above 0."
+            )
+        return self.structures.covariance_product(self.scores, inference, direction)
+
+    def covariance(self) -> Any:
+        """Dense covariance of the part counts, parts in C order of the scores; a list for a batch.
+
+        Meant for checks and small sentences: its size is the square of the number of parts.
+        """
+        matrices = self.structures.covariance(self.scores, self.inference)
+        return matrices[0] if self._form.kind == "one" else matrices
+
+    # ------------------------------------------------------------------ what follows from them
+
+    def expectation(self, values: Any) -> Any:
+        """Expected sum of `values` (one per part, in the form of the scores): <values, marginals>."""
+        return self._form.scalar(self.flat_expectation(self._flatten(values, np.float64)))
+
+    def flat_expectation(self, values: FloatArray) -> FloatArray:
+        """`expectation` of a flat vector over parts, for each sentence.
+
+        0 times infinity is 0 here: a part that never occurs contributes nothing.
+        """
+        return self._sum_by_sentence(self.inference.marginals, values)
+
+    @property
+    def entropy(self) -> Any:
+        """H = -sum p log p = A - <scores, marginals>, in nats."""
+        return self._form.scalar(self.inference.log_partition - self.flat_expectation(self.scores))
+
+    def entropy_gradient(self) -> Any:
+        """Gradient of the entropy with respect to the scores: -covariance_product(scores)."""
+        return self._shaped(-self.flat_covariance_product(self.scores))
+
+    def cross_entropy(self, other: Self) -> Any:
+        """-sum p log q = A_q - <scores_q, marginals_p>; infinite where q forbids what p allows."""
+        self._check_comparable(other)
+        return self._form.scalar(
+            other.inference.log_partition - self.flat_expectation(other.scores)
+        )
+
+    def kl_divergence(self, other: Self) -> Any:
+        """sum p log(p / q) = cross_entropy(other) - entropy."""
+        return self.cross_entropy(other) - self.entropy
+
+    def renyi_entropy(self, alpha: float) -> Any:
+        """log(sum p^alpha) / (1 - alpha) = (A(alpha scores) - alpha A(scores)) / (1 - alpha).
+
+        alpha = 0 counts the allowed structures (as a logarithm), 1 is the entropy, and infinity is
+        minus the log-probability of the best structure.
+        """
+        if not alpha >= 0:
+            raise ValueError(f"alpha is {alpha}; expected a number from 0 to infinity.")
+        if alpha == 1:
+            return self.entropy
+        log_partition = self.inference.log_partition
+        if alpha == np.inf:
+            return self._form.scalar(log_partition - self.best.scores)
+        tempered = self.tempered(alpha).inference.log_partition
+        return self._form.scalar((tempered - alpha * log_partition) / (1 - alpha))
+
+    def tempered(self, alpha: float) -> Self:
+        """The distribution proportional to p^alpha: scores times `alpha`, what is forbidden stays so."""
+        forbidden = self.scores == -np.inf
+        tempered = np.multiply(alpha, self.scores, out=self.scores.copy(), where=~forbidden)
+        return self.with_scores(tempered)
+
+    def restricted(self, allowed: Any) -> Self:
+        """The same distribution on the structures that use allowed parts only.
+
+        `allowed` holds a boolean per part, in the form of the scores. The log-partition of the
+        result minus that of this one is the log-probability of the restriction.
+        """
+        return self.with_scores(np.where(self._flatten(allowed, np.bool_), self.scores, -np.inf))
+
+    def with_scores(self, scores: FloatArray) -> Self:
+        """The same structures with other flat scores."""
+        return self.from_flat(self.structures, scores, self._form)
+
+    # ------------------------------------------------------------------ structures
+
+    def counts(self, structure: Structure) -> FloatArray:
+        """How often each part occurs in a structure (one per sentence), as a flat vector."""
+        return self.structures.counts(
+            self._form.split_structures(structure, self.structures.n_words)
+        )
+
+    def score(self, structure: Structure) -> Any:
+        """Sum of the scores of the parts of a structure (one per sentence); -inf if one is forbidden."""
+        return self._form.scalar(self.flat_score(self.counts(structure)))
+
+    def flat_score(self, counts: FloatArray) -> FloatArray:
+        """Score of a structure per sentence given by its flat part counts."""
+        return self._sum_by_sentence(counts, self.scores)
+
+    def log_prob(self, structure: Structure) -> Any:
+        """log p(structure) = score(structure) - A."""
+        return self.score(structure) - self.log_partition
+
+    @cached_property
+    def best(self) -> Best:
+        """The best structure of each sentence with its score."""
+        best = self.structures.argmax(self.scores)
+        self._check_support(best.scores)
+        return best
+
+    @property
+    def argmax(self) -> Structure:
+        """A structure with the highest score."""
+        return self._form.join_structures(self.best.structures)
+
+    @property
+    def max_marginals(self) -> Any:
+        """For each part the score of the best structure that uses it; -inf where none can."""
+        return self._shaped(self.structures.max_marginals(self.scores), np.maximum)
+
+    def k_best(self, k: int) -> Any:
+        """The k best structures as `(structure, score)`, best first; a list of lists for a batch.
+
+        Fewer where fewer are allowed: a structure with a forbidden part is never listed.
+        """
+        if k < 1:
+            raise ValueError(f"k is {k}; expected at least 1.")
+        best = self.structures.k_best(self.scores, k)
+        self._check_support(np.array([0.0 if found else -np.inf for found in best]))
+        return best[0] if self._form.kind == "one" else best
+
+    def sample(self, size: int, rng: np.random.Generator) -> Structure:
+        """`size` independent structures, exactly from p, along the first axis of each sentence."""
+        if size < 0:
+            raise ValueError(f"size is {size}; expected 0 or more.")
+        samples = self.structures.sample(self.scores, self.inference, size, rng)
+        return self._form.join_structures(samples)
+
+    # ------------------------------------------------------------------ helpers
+
+    def _sum_by_sentence(self, counts: FloatArray, values: FloatArray) -> FloatArray:
+        product = np.multiply(counts, values, out=np.zeros_like(counts), where=counts != 0.0)
+        return sum_by_sentence(product, self.structures.part_offsets)
+
+    def _check_comparable(self, other: Self) -> None:
+        mine, theirs = self.structures.part_offsets, other.structures.part_offsets
+        if type(self) is not type(other) or not np.array_equal(mine, theirs):
+            raise ValueError(
+                f"a {type(other).__name__} over {other.structures.n_sentences} sentences with "
+                f"{other.structures.n_parts} parts was compared with a {type(self).__name__} over "
+                f"{self.structures.n_sentences} with {self.structures.n_parts}; expected two "
+                "distributions over the same parts."
+            )
+
+    def _check_support(self, values: FloatArray) -> None:
+        empty: BoolArray = values == -np.inf
+        if empty.any():
+            raise ValueError(
+                f"sentence {int(np.flatnonzero(empty)[0])} (counting from 0) has no structure: every "
+                "one uses a part whose score is -inf. Allow more parts, or leave the sentence out."
+            )

@@ -1,0 +1,158 @@
+"""Linear-chain conditional random fields: distributions over tag sequences."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partita.arrays import Array, FloatArray
+from partita.distribution.base import Distribution
+from partita.structures.batch import (
+    Form,
+    check_scores,
+    is_list,
+    number_array,
+    recognise,
+    word_counts,
+)
+from partita.structures.chains import Chains
+
+UNARY = "(n, s), a score for every word and tag"
+PAIRWISE = "(s, s), or (n-1, s, s) with a table for each pair of neighbours"
+
+
+class ChainParts(NamedTuple):
+    """Something for every part of a chain: marginals, max-marginals, gradients or directions."""
+
+    unary: Any
+    """For each word and tag, (n, s)."""
+    pairwise: Any
+    """For each transition, [left tag, right tag]: (s, s) where shared, else (n-1, s, s)."""
+
+
+class LinearChain(Distribution):
+    """p(tags) proportional to exp(sum_t unary[t, y_t] + sum_t pairwise[y_t, y_(t+1)]).
+
+    Parameters
+    ----------
+    unary
+        Scores of tags, (n, s); a list of such arrays for a batch, or one padded array
+        (B, N, s) with `n_words`.
+    pairwise
+        Scores of transitions, [left tag, right tag]: one (s, s) for all positions (and all
+        sentences of a batch), or (n-1, s, s) for each pair of neighbours; for a batch also a list
+        of these, or padded (B, N-1, s, s), or (B, s, s).
+    n_words
+        Number of words of each row of a padded array; all N if left out.
+
+    Transitions given once for several sentences give results summed over them (the best of them
+    for `max_marginals`). Log-partition and marginals cost O(n s²).
+
+    >>> p = LinearChain(np.zeros((3, 2)), np.array([[0.0, -np.inf], [0.0, 0.0]]))
+    >>> float(np.exp(p.log_partition).round(9))  # 000, 100, 110 and 111
+    4.0
+    >>> p.marginals.unary[:, 1].round(9)
+    array([0.75, 0.5 , 0.25])
+    """
+
+    structures: Chains
+
+    def __init__(self, unary: Any, pairwise: Any, n_words: ArrayLike | None = None) -> None:
+        form, unaries = recognise("unary", unary, (2,), n_words, UNARY)
+        lengths = np.array([len(rows) for rows in unaries], dtype=np.int64)
+        if n_words is not None:
+            lengths = word_counts(n_words, len(unaries), form.n_padded)
+        n_tags = _number_of_tags(form, unaries)
+        form, shared = _sharing(form, pairwise)
+        self._form = form
+        self.structures = Chains(lengths, n_tags, shared=shared)
+        scores = self._flatten((unary, pairwise), np.float64)
+        super().__init__(self.structures, scores, form)
+        if scores.size and not scores.max() < np.inf:
+            for name, arrays in zip(ChainParts._fields, self.structures.split(scores), strict=True):
+                for index, array in enumerate(arrays):
+                    check_scores(name if form.kind == "one" else f"{name}[{index}]", array)
+
+    def _flatten(self, values: Any, dtype: type) -> Any:
+        if not (isinstance(values, tuple | list) and len(values) == 2):
+            raise ValueError(
+                f"{type(values).__name__} came; expected a pair (unary, pairwise) in the form of "
+                "the scores, either of them None where it has nothing to say."
+            )
+        chains, form, s = self.structures, self._form, self.structures.n_tags
+        flat = np.empty(chains.n_parts, dtype=dtype)
+        neutral = dtype is np.bool_
+        unaries, tables = chains.split(flat)
+        for name, views, given in zip(ChainParts._fields, (unaries, tables), values, strict=True):
+            if given is None:
+                for view in views:
+                    view[...] = neutral
+                continue
+            if name == "pairwise" and form.tables_once:
+                given = [given] * len(views)
+                form = replace(form, kind="list")
+            shapes = [view.shape for view in views]
+            for view, array in zip(views, form.split(name, given, shapes), strict=True):
+                view[...] = _converted(name, array, dtype)
+        return flat
+
+    def _shaped(self, parts: FloatArray, combine: np.ufunc = np.add) -> ChainParts:
+        unaries, tables = self.structures.split(parts)
+        s = self.structures.n_tags
+        unary = self._form.join(unaries, lambda n: (n, s))
+        if self._form.tables_once and tables:
+            return ChainParts(unary, combine.reduce(tables, axis=0))
+        shared = self.structures.shared
+        return ChainParts(
+            unary, self._form.join(tables, lambda n: (s, s) if shared else (n - 1, s, s))
+        )
+
+
+def _number_of_tags(form: Form, unaries: list[Array]) -> int:
+    """The number of tags, the same in every sentence; an empty batch counts as one tag."""
+    widths = {rows.shape[1] for rows in unaries}
+    if len(widths) > 1:
+        raise ValueError(
+            f"the sentences of unary have {sorted(widths)} tags; expected the same number in all."
+        )
+    if any(rows.size == 0 for rows in unaries):
+        index = next(index for index, rows in enumerate(unaries) if rows.size == 0)
+        where = "" if form.kind == "one" else f" of sentence {index}"
+        raise ValueError(
+            f"unary{where} has shape {unaries[index].shape}; expected at least one word and one "
+            "tag. An empty sentence has no structure: leave it out of the batch."
+        )
+    return widths.pop() if widths else 1
+
+
+def _sharing(form: Form, pairwise: Any) -> tuple[Form, bool]:
+    """Whether one transition table serves all positions, and (in the form) all sentences."""
+    if is_list(pairwise):
+        arrays = [number_array("pairwise", array, PAIRWISE) for array in pairwise]
+        axes = {array.ndim for array in arrays}
+        if form.kind == "one" or len(axes) > 1 or not axes <= {2, 3}:
+            raise ValueError(
+                f"pairwise is a list of arrays with {sorted(axes)} axes for a batch given as "
+                f"'{form.kind}'; expected {PAIRWISE}, alike for all sentences."
+            )
+        return form, axes != {3}
+    n_axes = number_array("pairwise", pairwise, PAIRWISE).ndim
+    if form.kind == "one" and n_axes in (2, 3):
+        return form, n_axes == 2
+    if n_axes == 2:
+        return replace(form, tables_once=True), True
+    if form.kind == "padded" and n_axes in (3, 4):
+        return form, n_axes == 3
+    raise ValueError(
+        f"pairwise has shape {np.shape(pairwise)} for unary scores given as '{form.kind}'; "
+        f"expected {PAIRWISE}, with a list or a leading batch axis where unary has one."
+    )
+
+
+def _converted(name: str, array: Array, dtype: type) -> Array:
+    if dtype is np.bool_ and array.dtype != np.bool_:
+        raise ValueError(
+            f"{name} has type {array.dtype}; expected booleans, True for an allowed part."
+        )
+    return array

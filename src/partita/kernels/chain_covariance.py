@@ -1,0 +1,228 @@
+"""Covariance of the part counts of a chain, times a direction.
+
+With prefix[t, j] the expected direction of everything up to word t given tag j there, and
+suffix[t, j] that of everything behind it, and E the expected direction of the whole,
+
+    product(tag j at t)              = p(j at t) (prefix[t, j] + suffix[t, j] - E)
+    product(i at t-1 and j at t)     = p(i, j) (prefix[t-1, i] + v(i, j) + v(t, j) + suffix[t, j] - E)
+
+so one sweep each way suffices: O(n s²), with no matrix formed.
+"""
+
+import numpy as np
+
+from partita.kernels import chain_log
+from partita.kernels.chain_scaled import (
+    outer_sums,
+    padded_width,
+    same_table,
+    transition_weights,
+    vector_times_matrix,
+)
+from partita.kernels.jit import kernel
+from partita.kernels.lanes import N_LANES, broadcast, fma, load, store
+from partita.kernels.lanes import total as lane_total
+
+
+@kernel
+def row_product(pairs, direction, row, n_tags, behind):
+    """sum_j pairs[row + j] (direction[row + j] + behind[j])."""
+    lanes, rest = broadcast(0.0), 0.0
+    whole = n_tags - n_tags % N_LANES
+    for j in range(0, whole, N_LANES):
+        lanes = fma(load(pairs, row + j), load(direction, row + j) + load(behind, j), lanes)
+    for j in range(whole, n_tags):
+        rest += pairs[row + j] * (direction[row + j] + behind[j])
+    return rest + lane_total(lanes)
+
+
+@kernel
+def suffixes(marginals, direction, start, n_words, n_tags, suffix):
+    """suffix[t, i] = sum_j p(j at t+1 | i at t) (v(i, j) + v(t+1, j) + suffix[t+1, j])."""
+    behind = np.empty(n_tags)
+    suffix[n_words - 1] = 0.0
+    for t in range(n_words - 2, -1, -1):
+        table = start + n_words * n_tags + t * n_tags * n_tags
+        for j in range(n_tags):
+            behind[j] = direction[start + (t + 1) * n_tags + j] + suffix[t + 1, j]
+        for i in range(n_tags):
+            probability = marginals[start + t * n_tags + i]
+            suffix[t, i] = 0.0
+            if probability > 0.0:
+                total = row_product(marginals, direction, table + i * n_tags, n_tags, behind)
+                suffix[t, i] = total / probability
+
+
+@kernel
+def next_prefix(marginals, direction, start, word, table, n_tags, prefix, after):
+    """after[j] = v(word, j) + sum_i p(i before | j at word) (v(i, j) + prefix[i])."""
+    after[:] = 0.0
+    for i in range(n_tags):
+        row = table + i * n_tags
+        for j in range(n_tags):
+            after[j] += marginals[row + j] * (direction[row + j] + prefix[i])
+    for j in range(n_tags):
+        probability = marginals[start + word * n_tags + j]
+        after[j] = after[j] / probability if probability > 0.0 else 0.0
+        after[j] += direction[start + word * n_tags + j]
+
+
+@kernel
+def positional_sentence(marginals, direction, start, n_words, n_tags, suffix, out):
+    """The product for one sentence, from its pairwise marginals alone."""
+    suffixes(marginals, direction, start, n_words, n_tags, suffix)
+    prefix, after = np.empty(n_tags), np.empty(n_tags)
+    expected = 0.0
+    for j in range(n_tags):
+        prefix[j] = direction[start + j]
+        expected += marginals[start + j] * (prefix[j] + suffix[0, j])
+    for t in range(n_words):
+        for j in range(n_tags):
+            part = start + t * n_tags + j
+            out[part] = marginals[part] * (prefix[j] + suffix[t, j] - expected)
+        if t + 1 == n_words:
+            break
+        table = start + n_words * n_tags + t * n_tags * n_tags
+        for i in range(n_tags):
+            before = prefix[i] - expected
+            for j in range(n_tags):
+                part = table + i * n_tags + j
+                behind = direction[start + (t + 1) * n_tags + j] + suffix[t + 1, j]
+                out[part] = marginals[part] * (before + direction[part] + behind)
+        next_prefix(marginals, direction, start, t + 1, table, n_tags, prefix, after)
+        prefix[:] = after
+
+
+@kernel
+def positional(marginals, direction, part_offsets, word_offsets, n_tags, out):
+    """The product for a batch with a transition table for every pair of neighbours."""
+    for sentence in range(len(part_offsets) - 1):
+        n_words = word_offsets[sentence + 1] - word_offsets[sentence]
+        suffix = np.empty((n_words, n_tags))
+        start = part_offsets[sentence]
+        positional_sentence(marginals, direction, start, n_words, n_tags, suffix, out)
+
+
+@kernel
+def moved_transitions(matrix, direction, table, n_tags, moved, moved_transposed):
+    """M times the direction, cell by cell, and its transpose; returns whether it is not zero."""
+    width = padded_width(n_tags)
+    moved[:] = 0.0
+    moved_transposed[:] = 0.0
+    moves = False
+    for i in range(n_tags):
+        for j in range(n_tags):
+            value = direction[table + i * n_tags + j]
+            moves |= value != 0.0
+            moved[i * width + j] = matrix[i * width + j] * value
+            moved_transposed[j * width + i] = matrix[i * width + j] * value
+    return moves
+
+
+@kernel
+def derivative(vector, at, moving, matrix, n_tags, moves, moved, next_at, messages, scratch):
+    """messages[next_at:] = moving matrix + vector moved: one step of a differentiated recursion."""
+    width = padded_width(n_tags)
+    vector_times_matrix(moving, at, n_tags, matrix, width, messages, next_at)
+    if moves:
+        vector_times_matrix(vector, at, n_tags, moved, width, scratch, 0)
+        for j in range(0, width, N_LANES):
+            store(messages, next_at + j, load(messages, next_at + j) + load(scratch, j))
+
+
+@kernel
+def shared(
+    scores, direction, part_offsets, word_offsets, n_tags, marginals, alpha, beta, gain, ratio, out
+):
+    """The product for a batch with one transition table per sentence.
+
+    left = alpha * prefix and right = gain * (v + suffix) obey the recursions of alpha and gain,
+    differentiated:
+
+        left[t]  = alpha[t] v[t] + ratio[t] (left[t-1] M + alpha[t-1] (M V))
+        right[t] = gain[t] v[t] + ratio[t] y[t],  y[t] = M right[t+1] + (M V) gain[t+1]
+
+    and the pairwise part is M * (sum_t left[t-1] gain[t] + alpha[t-1] right[t]) + (V - E) p.
+    """
+    width = padded_width(n_tags)
+    n_cells = word_offsets[-1] * width
+    left, right, suffix = np.zeros(n_cells), np.zeros(n_cells), np.zeros(n_cells)
+    matrix, transposed = np.empty(width * width), np.empty(width * width)
+    moved, moved_transposed = np.empty(width * width), np.empty(width * width)
+    pairs, scratch = np.empty(width * width), np.empty(width)
+    step = np.zeros(width)
+    previous = -1
+    moves = False
+    for sentence in range(len(part_offsets) - 1):
+        start, word = part_offsets[sentence], word_offsets[sentence]
+        n_words = word_offsets[sentence + 1] - word
+        table = start + n_words * n_tags
+        same = previous >= 0 and same_table(scores, previous, table, n_tags * n_tags)
+        if not same:
+            transition_weights(scores, table, n_tags, matrix, transposed)
+        if not (same and same_table(direction, previous, table, n_tags * n_tags)):
+            moves = moved_transitions(matrix, direction, table, n_tags, moved, moved_transposed)
+        previous = table
+        for t in range(n_words):
+            at = (word + t) * width
+            step[:] = 0.0
+            if t > 0:
+                derivative(alpha, at - width, left, matrix, n_tags, moves, moved, 0, step, scratch)
+            for j in range(n_tags):
+                value = direction[start + t * n_tags + j]
+                left[at + j] = alpha[at + j] * value + ratio[at + j] * step[j]
+        expected = left[at : at + n_tags].sum()
+        for t in range(n_words - 1, -1, -1):
+            at = (word + t) * width
+            if t < n_words - 1:
+                derivative(
+                    gain, at + width, right, transposed, n_tags, moves, moved_transposed,
+                    at, suffix, scratch,
+                )  # fmt: skip
+            for j in range(n_tags):
+                cell = at + j
+                part = start + t * n_tags + j
+                right[cell] = gain[cell] * direction[part] + ratio[cell] * suffix[cell]
+                inner = left[cell] * beta[cell]
+                out[part] = inner + alpha[cell] * (suffix[cell] - expected * beta[cell])
+        pairs[:] = 0.0
+        outer_sums(left, gain, word, n_words - 1, width, pairs)
+        outer_sums(alpha, right, word, n_words - 1, width, pairs)
+        for i in range(n_tags):
+            for j in range(n_tags):
+                part = table + i * n_tags + j
+                constant = (direction[part] - expected) * marginals[part]
+                out[part] = matrix[i * width + j] * pairs[i * width + j] + constant
+
+
+@kernel
+def shared_unsafe(scores, direction, part_offsets, word_offsets, n_tags, sentences, out):
+    """The product for sentences whose scaled messages underflow: pairwise marginals by logarithms.
+
+    A shared table is spread over the positions, and the results are summed.
+    """
+    for sentence in sentences:
+        start, end = part_offsets[sentence], part_offsets[sentence + 1]
+        n_words = word_offsets[sentence + 1] - word_offsets[sentence]
+        n_unary, n_table = n_words * n_tags, n_tags * n_tags
+        n_parts = n_unary + (n_words - 1) * n_table
+        spread = np.empty((3, n_parts))
+        for row, values in ((0, scores), (1, direction)):
+            spread[row, :n_unary] = values[start : start + n_unary]
+            for t in range(n_words - 1):
+                first = n_unary + t * n_table
+                spread[row, first : first + n_table] = values[start + n_unary : end]
+        log_partition = np.empty(1)
+        offsets = np.array([0, n_parts])
+        words = np.array([0, n_words])
+        chain_log.marginals(
+            spread[0], offsets, words, n_tags, n_table, np.zeros(1, dtype=np.int64),
+            log_partition, spread[2],
+        )  # fmt: skip
+        product = np.empty(n_parts)
+        positional(spread[2], spread[1], offsets, words, n_tags, product)
+        out[start : start + n_unary] = product[:n_unary]
+        out[start + n_unary : end] = 0.0
+        for t in range(n_words - 1):
+            first = n_unary + t * n_table
+            out[start + n_unary : end] += product[first : first + n_table]

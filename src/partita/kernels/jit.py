@@ -1,0 +1,10 @@
+"""The one way kernels are compiled."""
+
+from numba import njit
+
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+"""Compiled once and kept on disk, without the GIL, with IEEE division instead of exceptions.
+
+No `fastmath`: reassociation would break the argument reduction of the exponential, and -inf
+would be undefined.
+"""

@@ -1,0 +1,164 @@
+"""Tag sequences: a tag at every word and a transition between neighbours."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partita.arrays import Array, FloatArray, IntArray
+from partita.kernels import chain_best, chain_covariance, chain_log, chain_sample, chain_scaled
+from partita.structures.base import (
+    Best,
+    Inference,
+    Structure,
+    Structures,
+    covariance_from_products,
+)
+from partita.structures.batch import offsets, word_counts
+
+
+class Chains(Structures):
+    """All tag sequences of sentences of `n_words` words, out of `n_tags` tags.
+
+    The parts of a sentence of n words are, in this order, a tag at each word, (n, s), and the
+    transitions: (s, s) for all positions where `shared`, else (n-1, s, s), one table per pair of
+    neighbours, indexed [position, left tag, right tag].
+    """
+
+    def __init__(self, n_words: ArrayLike, n_tags: int, *, shared: bool) -> None:
+        n_words = np.asarray(n_words)
+        self.n_words = word_counts(n_words, n_words.size, longest=2**31)
+        self.n_tags = n_tags
+        self.shared = shared
+        n_tables = np.ones_like(self.n_words) if shared else self.n_words - 1
+        # Counted in floating point first, since the product of two lengths can wrap around.
+        per_sentence = self.n_words.astype(np.float64) * n_tags + n_tables * float(n_tags) ** 2
+        if per_sentence.max(initial=0.0) > 2**62:
+            raise ValueError(
+                f"a sentence of {self.n_words.max()} words with {n_tags} tags has more parts than "
+                "can be counted in 64 bits; check n_words."
+            )
+        self.part_offsets = offsets(self.n_words * n_tags + n_tables * n_tags**2)
+        self.word_offsets = offsets(self.n_words)
+
+    def split(self, parts: Array) -> tuple[list[Array], list[Array]]:
+        """Views of each sentence's part of a flat vector: unary (n, s), and the transitions."""
+        n_tags = self.n_tags
+        unaries, tables = [], []
+        for start, end, n in zip(
+            self.part_offsets[:-1], self.part_offsets[1:], self.n_words, strict=True
+        ):
+            middle = start + n * n_tags
+            unaries.append(parts[start:middle].reshape(n, n_tags))
+            shape = (n_tags, n_tags) if self.shared else (n - 1, n_tags, n_tags)
+            tables.append(parts[middle:end].reshape(shape))
+        return unaries, tables
+
+    def infer(self, scores: FloatArray) -> Inference:
+        """Forward-backward in scaled probabilities; in logarithms where those would underflow."""
+        log_partition = np.empty(self.n_sentences)
+        marginals = np.empty(self.n_parts)
+        shape = self._shape
+        if self.shared:
+            state = chain_scaled.shared_marginals(scores, *shape, log_partition, marginals)
+        else:
+            state = chain_scaled.positional_marginals(scores, *shape, log_partition, marginals)
+        unsafe = np.flatnonzero(~state[0])
+        if unsafe.size:
+            chain_log.marginals(
+                scores, *shape, self._table_stride, unsafe, log_partition, marginals
+            )
+        return Inference(log_partition, marginals, (*state, unsafe))
+
+    def covariance_product(
+        self, scores: FloatArray, inference: Inference, direction: FloatArray
+    ) -> FloatArray:
+        """Prefix and suffix expectations of the direction, from one sweep each way."""
+        product = np.empty(self.n_parts)
+        shape = self._shape
+        if not self.shared:
+            chain_covariance.positional(inference.marginals, direction, *shape, product)
+            return product
+        _, *messages, unsafe = inference.state
+        chain_covariance.shared(scores, direction, *shape, inference.marginals, *messages, product)
+        if unsafe.size:
+            chain_covariance.shared_unsafe(scores, direction, *shape, unsafe, product)
+        return product
+
+    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
+        """Dense covariance of each sentence, from products."""
+        return covariance_from_products(self, scores, inference)
+
+    def argmax(self, scores: FloatArray) -> Best:
+        """Viterbi's algorithm, O(n s²)."""
+        tags = np.empty(self.word_offsets[-1], dtype=np.int64)
+        best = np.empty(self.n_sentences)
+        chain_best.viterbi(scores, *self._shape, self._table_stride, tags, best)
+        return Best(np.split(tags, self.word_offsets[1:-1]) if self.n_sentences else [], best)
+
+    def max_marginals(self, scores: FloatArray) -> FloatArray:
+        """Viterbi forwards and backwards."""
+        result = np.empty(self.n_parts)
+        chain_best.max_marginals(scores, *self._shape, self._table_stride, result)
+        return result
+
+    def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
+        """The k best sequences ending in each tag at each word, O(n s² k)."""
+        found = []
+        for sentence in range(self.n_sentences):
+            n_words, start = int(self.n_words[sentence]), int(self.part_offsets[sentence])
+            tags, best = chain_best.k_best(
+                scores, start, n_words, self.n_tags, self._table_stride, k
+            )
+            allowed = best > -np.inf
+            found.append(list(zip(tags[allowed], best[allowed].tolist(), strict=True)))
+        return found
+
+    def sample(
+        self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
+    ) -> list[Structure]:
+        """Forward filtering, backward sampling: O(n s²) once, then O(n s) a sample."""
+        samples = []
+        for sentence in range(self.n_sentences):
+            n_words, start = int(self.n_words[sentence]), int(self.part_offsets[sentence])
+            uniforms = rng.random((size, n_words))
+            tags = np.empty((size, n_words), dtype=np.int64)
+            chain_sample.sample(scores, start, self.n_tags, self._table_stride, uniforms, tags)
+            samples.append(tags)
+        return samples
+
+    def counts(self, structures: Sequence[Structure]) -> FloatArray:
+        """A one for each word's tag, and how often each transition occurs."""
+        counts = np.zeros(self.n_parts)
+        n_tags = self.n_tags
+        for sentence, (n_words, tags) in enumerate(zip(self.n_words, structures, strict=True)):
+            tags = self._checked_tags(tags, n_words, sentence)
+            start = self.part_offsets[sentence]
+            counts[start + np.arange(n_words) * n_tags + tags] = 1.0
+            tables = self._table_stride * np.arange(n_words - 1)
+            transitions = start + n_words * n_tags + tables + tags[:-1] * n_tags + tags[1:]
+            np.add.at(counts, transitions, 1.0)
+        return counts
+
+    def _checked_tags(self, tags: ArrayLike, n_words: int, sentence: int) -> IntArray:
+        array = np.asarray(tags)
+        if array.shape != (n_words,) or array.dtype.kind not in "iu":
+            raise ValueError(
+                f"the tags of sentence {sentence} are an array of {array.dtype} of shape "
+                f"{array.shape}; expected ({n_words},) whole numbers, one for each word."
+            )
+        if not ((0 <= array) & (array < self.n_tags)).all():
+            raise ValueError(
+                f"the tags of sentence {sentence} range from {array.min()} to {array.max()}; "
+                f"expected 0 to {self.n_tags - 1}."
+            )
+        return array.astype(np.int64)
+
+    @property
+    def _shape(self) -> tuple[IntArray, IntArray, int]:
+        return self.part_offsets, self.word_offsets, self.n_tags
+
+    @property
+    def _table_stride(self) -> int:
+        """How far the transitions of neighbouring positions lie apart; 0 where they are shared."""
+        return 0 if self.shared else self.n_tags**2
