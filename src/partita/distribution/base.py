@@ -65,7 +65,7 @@ class Distribution(ABC):
 
     @cached_property
     def inference(self) -> Inference:
-        """Flat log-partition and marginals, computed once. An empty set of structures is an error."""
+        """Flat log-partition and marginals, computed once; no structure at all is an error."""
         inference = self.structures.infer(self.scores)
         self._check_support(inference.log_partition)
         return inference
@@ -98,8 +98,8 @@ class Distribution(ABC):
         direction = np.where(inference.marginals == 0.0, 0.0, direction)
         if not np.isfinite(direction).all():
             raise ValueError(
-                "direction has a value that is not finite at a part that can occur; expected finite "
-                "numbers wherever the marginal is above 0."
+                "direction has a value that is not finite at a part that can occur; expected "
+                "finite numbers wherever the marginal is above 0."
             )
         return self.structures.covariance_product(self.scores, inference, direction)
 
@@ -114,7 +114,7 @@ class Distribution(ABC):
     # ------------------------------------------------------------------ what follows from them
 
     def expectation(self, values: Any) -> Any:
-        """Expected sum of `values` (one per part, in the form of the scores): <values, marginals>."""
+        """Expected sum of `values`, one per part in the form of the scores: <values, marginals>."""
         return self._form.scalar(self.flat_expectation(self._flatten(values, np.float64)))
 
     def flat_expectation(self, values: FloatArray) -> FloatArray:
@@ -160,8 +160,23 @@ class Distribution(ABC):
         tempered = self.tempered(alpha).inference.log_partition
         return self._form.scalar((tempered - alpha * log_partition) / (1 - alpha))
 
+    def n_best_entropy(self, k: int) -> Any:
+        """Entropy of the k best structures alone, renormalised (Kim et al. 2006).
+
+        The usual approximation where the exact `entropy` is not to be had; here for comparison.
+        """
+        best = self.k_best(k)
+        lists = [best] if self._form.kind == "one" else best
+        entropies = []
+        for found in lists:
+            scores = np.array([score for _, score in found])
+            weights = np.exp(scores - scores[0])
+            log_total = np.log(weights.sum())
+            entropies.append(log_total - weights @ (scores - scores[0]) / weights.sum())
+        return self._form.scalar(np.array(entropies))
+
     def tempered(self, alpha: float) -> Self:
-        """The distribution proportional to p^alpha: scores times `alpha`, what is forbidden stays so."""
+        """The distribution proportional to p^alpha: `alpha` times the scores, -inf kept."""
         forbidden = self.scores == -np.inf
         tempered = np.multiply(alpha, self.scores, out=self.scores.copy(), where=~forbidden)
         return self.with_scores(tempered)
@@ -187,7 +202,7 @@ class Distribution(ABC):
         )
 
     def score(self, structure: Structure) -> Any:
-        """Sum of the scores of the parts of a structure (one per sentence); -inf if one is forbidden."""
+        """Sum of the scores of a structure's parts, a structure per sentence; -inf if forbidden."""
         return self._form.scalar(self.flat_score(self.counts(structure)))
 
     def flat_score(self, counts: FloatArray) -> FloatArray:
@@ -253,6 +268,7 @@ class Distribution(ABC):
         empty: BoolArray = values == -np.inf
         if empty.any():
             raise ValueError(
-                f"sentence {int(np.flatnonzero(empty)[0])} (counting from 0) has no structure: every "
-                "one uses a part whose score is -inf. Allow more parts, or leave the sentence out."
+                f"sentence {int(np.flatnonzero(empty)[0])} (counting from 0) has no structure: "
+                "every one uses a part whose score is -inf. Allow more parts, or leave the "
+                "sentence out."
             )

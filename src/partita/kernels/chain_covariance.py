@@ -3,8 +3,8 @@
 With prefix[t, j] the expected direction of everything up to word t given tag j there, and
 suffix[t, j] that of everything behind it, and E the expected direction of the whole,
 
-    product(tag j at t)              = p(j at t) (prefix[t, j] + suffix[t, j] - E)
-    product(i at t-1 and j at t)     = p(i, j) (prefix[t-1, i] + v(i, j) + v(t, j) + suffix[t, j] - E)
+    product(j at t)             = p(j) (prefix[t, j] + suffix[t, j] - E)
+    product(i at t-1, j at t)   = p(i, j) (prefix[t-1, i] + v(i, j) + v(t, j) + suffix[t, j] - E)
 
 so one sweep each way suffices: O(n s²), with no matrix formed.
 """
@@ -54,43 +54,48 @@ def suffixes(marginals, direction, start, n_words, n_tags, suffix):
 
 
 @kernel
-def next_prefix(marginals, direction, start, word, table, n_tags, prefix, after):
-    """after[j] = v(word, j) + sum_i p(i before | j at word) (v(i, j) + prefix[i])."""
-    after[:] = 0.0
-    for i in range(n_tags):
-        row = table + i * n_tags
-        for j in range(n_tags):
-            after[j] += marginals[row + j] * (direction[row + j] + prefix[i])
+def prefixes(marginals, direction, start, n_words, n_tags, prefix):
+    """prefix[t, j] = v(t, j) + sum_i p(i at t-1 | j at t) (v(i, j) + prefix[t-1, i])."""
     for j in range(n_tags):
-        probability = marginals[start + word * n_tags + j]
-        after[j] = after[j] / probability if probability > 0.0 else 0.0
-        after[j] += direction[start + word * n_tags + j]
+        prefix[0, j] = direction[start + j]
+    for t in range(1, n_words):
+        table = start + n_words * n_tags + (t - 1) * n_tags * n_tags
+        prefix[t] = 0.0
+        for i in range(n_tags):
+            row, before = table + i * n_tags, prefix[t - 1, i]
+            for j in range(n_tags):
+                prefix[t, j] += marginals[row + j] * (direction[row + j] + before)
+        for j in range(n_tags):
+            probability = marginals[start + t * n_tags + j]
+            prefix[t, j] = prefix[t, j] / probability if probability > 0.0 else 0.0
+            prefix[t, j] += direction[start + t * n_tags + j]
 
 
 @kernel
-def positional_sentence(marginals, direction, start, n_words, n_tags, suffix, out):
-    """The product for one sentence, from its pairwise marginals alone."""
-    suffixes(marginals, direction, start, n_words, n_tags, suffix)
-    prefix, after = np.empty(n_tags), np.empty(n_tags)
+def combine(marginals, direction, start, n_words, n_tags, prefix, suffix, out):
+    """The product for one sentence, once the prefix and suffix expectations are known.
+
+    Parts that cannot occur give 0, whatever their direction.
+    """
     expected = 0.0
     for j in range(n_tags):
-        prefix[j] = direction[start + j]
-        expected += marginals[start + j] * (prefix[j] + suffix[0, j])
+        if marginals[start + j] > 0.0:
+            expected += marginals[start + j] * (prefix[0, j] + suffix[0, j])
+    behind = np.empty(n_tags)
     for t in range(n_words):
         for j in range(n_tags):
             part = start + t * n_tags + j
-            out[part] = marginals[part] * (prefix[j] + suffix[t, j] - expected)
-        if t + 1 == n_words:
-            break
-        table = start + n_words * n_tags + t * n_tags * n_tags
+            inside = prefix[t, j] + suffix[t, j] - expected
+            out[part] = marginals[part] * inside if marginals[part] > 0.0 else 0.0
+            behind[j] = direction[part] + suffix[t, j] - expected
+        if t == 0:
+            continue
+        table = start + n_words * n_tags + (t - 1) * n_tags * n_tags
         for i in range(n_tags):
-            before = prefix[i] - expected
-            for j in range(n_tags):
-                part = table + i * n_tags + j
-                behind = direction[start + (t + 1) * n_tags + j] + suffix[t + 1, j]
-                out[part] = marginals[part] * (before + direction[part] + behind)
-        next_prefix(marginals, direction, start, t + 1, table, n_tags, prefix, after)
-        prefix[:] = after
+            before = prefix[t - 1, i]
+            for part in range(table + i * n_tags, table + (i + 1) * n_tags):
+                inside = before + direction[part] + behind[part - table - i * n_tags]
+                out[part] = marginals[part] * inside if marginals[part] > 0.0 else 0.0
 
 
 @kernel
@@ -98,9 +103,11 @@ def positional(marginals, direction, part_offsets, word_offsets, n_tags, out):
     """The product for a batch with a transition table for every pair of neighbours."""
     for sentence in range(len(part_offsets) - 1):
         n_words = word_offsets[sentence + 1] - word_offsets[sentence]
-        suffix = np.empty((n_words, n_tags))
+        prefix, suffix = np.empty((n_words, n_tags)), np.empty((n_words, n_tags))
         start = part_offsets[sentence]
-        positional_sentence(marginals, direction, start, n_words, n_tags, suffix, out)
+        prefixes(marginals, direction, start, n_words, n_tags, prefix)
+        suffixes(marginals, direction, start, n_words, n_tags, suffix)
+        combine(marginals, direction, start, n_words, n_tags, prefix, suffix, out)
 
 
 @kernel

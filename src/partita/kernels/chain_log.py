@@ -93,7 +93,7 @@ def add_normalised(logs, out, first):
 def marginals(scores, part_offsets, word_offsets, n_tags, stride, sentences, log_partition, out):
     """Log-partition and marginals of the named sentences of a batch.
 
-    p(i at t, j at t+1) is proportional to exp(alpha[t, i] + pairwise + unary[t+1, j] + beta[t+1, j]).
+    p(i at t, j at t+1) ~ exp(alpha[t, i] + pairwise[t, i, j] + unary[t+1, j] + beta[t+1, j])
     """
     pair = np.empty(n_tags * n_tags)
     for sentence in sentences:

@@ -68,7 +68,7 @@ def weights(scores, first, n_values, out, at):
 
 @kernel
 def transition_weights(scores, table, n_tags, matrix, transposed):
-    """M = exp(table - its maximum) and its transpose, rows padded with zeros; returns the maximum."""
+    """M = exp(table - its maximum), and its transpose, padded with zeros; returns the maximum."""
     width = padded_width(n_tags)
     flat = np.empty(n_tags * n_tags)
     largest = weights(scores, table, n_tags * n_tags, flat, 0)

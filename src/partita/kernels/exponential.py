@@ -78,6 +78,7 @@ def scale(x, value, rounded):
 
 
 def emit_fma(builder, a, b, c):
+    """LLVM code of `fma`, for doubles or vectors of them."""
     kind = a.type
     name = "llvm.fmuladd." + (f"v{kind.count}f64" if isinstance(kind, ir.VectorType) else "f64")
     function = builder.module.globals.get(name) or ir.Function(
@@ -87,6 +88,7 @@ def emit_fma(builder, a, b, c):
 
 
 def emit_scale(builder, x, value, rounded):
+    """LLVM code of `scale`, for doubles or vectors of them."""
     def constant(kind, number):
         many = isinstance(kind, ir.VectorType)
         return ir.Constant(kind, [number] * kind.count if many else number)

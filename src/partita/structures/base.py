@@ -42,7 +42,7 @@ class Structures(ABC):
 
     part_offsets: IntArray
     n_words: IntArray
-    """Number of words of each sentence (for a forest, the length of a derivation is not known: 0)."""
+    """Number of words of each sentence (0 for a forest, whose derivations have any length)."""
 
     @property
     def n_sentences(self) -> int:

@@ -44,7 +44,7 @@ class Form:
             values = [values]
         if len(values) != len(shapes):
             raise ValueError(
-                f"{name} has {len(values)} sentences; expected {len(shapes)}, as many as the scores."
+                f"{name} has {len(values)} sentences; expected {len(shapes)}, as the scores have."
             )
         arrays = [np.asarray(array) for array in values]
         if self.kind == "padded":
@@ -95,10 +95,10 @@ def recognise(
         form, arrays = Form("list"), [number_array(name, array, expected) for array in scores]
     else:
         array = number_array(name, scores, expected)
-        if array.ndim in n_axes:
-            form, arrays = Form("one"), [array]
+        if array.ndim - 1 in n_axes and array.ndim not in n_axes:
+            form, arrays = Form("padded", array.shape[1]), list(array)
         else:
-            form, arrays = Form("padded", array.shape[1] if array.ndim > 1 else 0), list(array)
+            form, arrays = Form("one"), [array]
     if n_words is not None and form.kind != "padded":
         raise ValueError(
             "n_words came with scores that are not padded; it says how many words of each row of a "

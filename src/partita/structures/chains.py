@@ -58,7 +58,7 @@ class Chains(Structures):
         """Forward-backward in scaled probabilities; in logarithms where those would underflow."""
         log_partition = np.empty(self.n_sentences)
         marginals = np.empty(self.n_parts)
-        shape = self._shape
+        shape = self.shape
         if self.shared:
             state = chain_scaled.shared_marginals(scores, *shape, log_partition, marginals)
         else:
@@ -75,7 +75,7 @@ class Chains(Structures):
     ) -> FloatArray:
         """Prefix and suffix expectations of the direction, from one sweep each way."""
         product = np.empty(self.n_parts)
-        shape = self._shape
+        shape = self.shape
         if not self.shared:
             chain_covariance.positional(inference.marginals, direction, *shape, product)
             return product
@@ -93,13 +93,13 @@ class Chains(Structures):
         """Viterbi's algorithm, O(n s²)."""
         tags = np.empty(self.word_offsets[-1], dtype=np.int64)
         best = np.empty(self.n_sentences)
-        chain_best.viterbi(scores, *self._shape, self._table_stride, tags, best)
+        chain_best.viterbi(scores, *self.shape, self._table_stride, tags, best)
         return Best(np.split(tags, self.word_offsets[1:-1]) if self.n_sentences else [], best)
 
     def max_marginals(self, scores: FloatArray) -> FloatArray:
         """Viterbi forwards and backwards."""
         result = np.empty(self.n_parts)
-        chain_best.max_marginals(scores, *self._shape, self._table_stride, result)
+        chain_best.max_marginals(scores, *self.shape, self._table_stride, result)
         return result
 
     def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
@@ -155,7 +155,8 @@ class Chains(Structures):
         return array.astype(np.int64)
 
     @property
-    def _shape(self) -> tuple[IntArray, IntArray, int]:
+    def shape(self) -> tuple[IntArray, IntArray, int]:
+        """What every chain kernel wants to know of the batch."""
         return self.part_offsets, self.word_offsets, self.n_tags
 
     @property

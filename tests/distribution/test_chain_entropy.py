@@ -1,0 +1,158 @@
+"""Mann & McCallum's quantities against sums over all tag sequences."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import partita as pt
+from cases import all_chains, flat
+from oracle import Oracle
+
+
+def make(shared, n_words, n_tags=3, forbidden=False, seed=0):
+    rng = np.random.default_rng([seed, n_words])
+    unary = rng.normal(size=(n_words, n_tags))
+    pairwise = rng.normal(size=(n_tags, n_tags) if shared else (n_words - 1, n_tags, n_tags))
+    if forbidden:
+        unary[0, 1] = -np.inf
+        pairwise[..., 0, 2] = -np.inf
+    structures, counts = all_chains((unary, pairwise))
+    truth = Oracle(np.array(structures), np.array(counts), flat((unary, pairwise)))
+    return pt.LinearChain(unary, pairwise), truth
+
+
+def entropy(p):
+    p = p[p > 0]
+    return -(p * np.log(p)).sum()
+
+
+def spread(truth, first, last):
+    """Probability of each tag sequence of a span."""
+    sequences = truth.structures[:, first : last + 1]
+    _, index = np.unique(sequences, axis=0, return_inverse=True)
+    return np.bincount(index.ravel(), weights=truth.probabilities)
+
+
+problems = pytest.mark.parametrize(
+    ("shared", "n_words", "forbidden"),
+    list(itertools.product([True, False], [1, 2, 5], [False, True])),
+)
+
+
+@problems
+def test_span_entropy(shared, n_words, forbidden):
+    p, truth = make(shared, n_words, forbidden=forbidden)
+    for first in range(n_words):
+        for last in range(first, n_words):
+            expected = entropy(spread(truth, first, last))
+            assert p.span_entropy(first, last) == pytest.approx(expected, abs=1e-9)
+    assert p.span_entropy(0, n_words - 1) == pytest.approx(p.entropy, abs=1e-9)
+
+
+@problems
+def test_constrained_entropy(shared, n_words, forbidden):
+    p, truth = make(shared, n_words, forbidden=forbidden)
+    for first, last in [(0, 0), (0, n_words - 1), (n_words // 2, n_words - 1)]:
+        total = 0.0
+        for tags in itertools.product(range(3), repeat=last - first + 1):
+            fixed = (truth.structures[:, first : last + 1] == tags).all(axis=1)
+            mass = truth.probabilities[fixed]
+            joint = p.constrained_entropy(first, tags, joint=True)
+            assert joint == pytest.approx(entropy(mass), abs=1e-9)
+            if mass.sum() > 0:
+                conditional = p.constrained_entropy(first, tags)
+                assert conditional == pytest.approx(entropy(mass / mass.sum()), abs=1e-9)
+            total += joint
+        assert total == pytest.approx(truth.entropy, abs=1e-9)
+
+
+@problems
+def test_lattices(shared, n_words, forbidden):
+    p, truth = make(shared, n_words, forbidden=forbidden)
+    for t, tag in itertools.product(range(n_words), range(3)):
+        fixed = truth.probabilities * (truth.structures[:, t] == tag)
+        if fixed.sum() == 0:
+            continue
+        conditional = Oracle(truth.structures, truth.counts, truth.scores)
+        conditional.probabilities = fixed / fixed.sum()
+        before = entropy(spread(conditional, 0, t - 1)) if t else 0.0
+        behind = entropy(spread(conditional, t + 1, n_words - 1)) if t + 1 < n_words else 0.0
+        assert p.entropy_lattices.before[t, tag] == pytest.approx(before, abs=1e-9)
+        assert p.entropy_lattices.behind[t, tag] == pytest.approx(behind, abs=1e-9)
+
+
+@problems
+def test_entropy_gradient_three_ways(shared, n_words, forbidden):
+    p, truth = make(shared, n_words, forbidden=forbidden)
+    finite = np.where(truth.scores == -np.inf, 0.0, truth.scores)
+    expected = -truth.covariance @ finite
+    for gradient in (
+        p.entropy_gradient(),
+        p.entropy_gradient_by_lattices(),
+        p.entropy_gradient_by_covariance(),
+    ):
+        np.testing.assert_allclose(flat(gradient), expected, atol=1e-9)
+
+
+@problems
+def test_most_uncertain_span(shared, n_words, forbidden):
+    p, truth = make(shared, n_words, forbidden=forbidden)
+    for size in range(1, n_words + 1):
+        entropies = [
+            entropy(spread(truth, first, first + size - 1)) for first in range(n_words - size + 1)
+        ]
+        span = p.most_uncertain_span(size)
+        assert span.entropy == pytest.approx(max(entropies), abs=1e-9)
+        assert entropies[span.first] == pytest.approx(max(entropies), abs=1e-9)
+        assert span.last - span.first + 1 == size
+
+
+def test_n_best_entropy_grows_into_the_entropy():
+    p, truth = make(True, 4)
+    best = np.sort(truth.probabilities)[::-1]
+    for k in (1, 3, 81):
+        assert p.n_best_entropy(k) == pytest.approx(entropy(best[:k] / best[:k].sum()), abs=1e-9)
+    assert p.n_best_entropy(1000) == pytest.approx(p.entropy, abs=1e-9)
+
+
+def test_batches():
+    singles = [make(True, n, seed=n)[0] for n in (2, 5, 3)]
+    unaries = [p.structures.split(p.scores)[0][0] for p in singles]
+    tables = [p.structures.split(p.scores)[1][0] for p in singles]
+    together = pt.LinearChain(unaries, tables)
+    np.testing.assert_allclose(
+        together.span_entropy([0, 1, 2], [1, 3, 2]),
+        [p.span_entropy(*span) for p, span in zip(singles, [(0, 1), (1, 3), (2, 2)], strict=True)],
+    )
+    np.testing.assert_allclose(
+        together.constrained_entropy([0, 3, 1], [[1], [0, 2], [2, 2]], joint=True),
+        [
+            p.constrained_entropy(first, tags, joint=True)
+            for p, first, tags in zip(singles, [0, 3, 1], [[1], [0, 2], [2, 2]], strict=True)
+        ],
+    )
+    assert together.most_uncertain_span(2) == [p.most_uncertain_span(2) for p in singles]
+    for index, p in enumerate(singles):
+        np.testing.assert_array_equal(
+            together.entropy_lattices.before[index], p.entropy_lattices.before
+        )
+        np.testing.assert_allclose(
+            flat(together.entropy_gradient_by_lattices().pairwise[index]),
+            flat(p.entropy_gradient().pairwise),
+            atol=1e-12,
+        )
+
+
+@pytest.mark.parametrize(("first", "last"), [(-1, 0), (0, 5), (3, 2)])
+def test_a_span_outside_the_sentence(first, last):
+    p, _ = make(True, 5)
+    with pytest.raises(ValueError, match=f"words {first} to {last} of a sentence of 5"):
+        p.span_entropy(first, last)
+
+
+def test_tags_that_are_none():
+    p, _ = make(True, 5)
+    for tags in ([], [3], [0.5], [-1]):
+        with pytest.raises(ValueError, match="tags is"):
+            p.constrained_entropy(0, tags)

@@ -1,0 +1,216 @@
+"""Forms of batches, the fast and the safe path, and bad input."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import partita as pt
+from partita.kernels import chain_log
+from partita.structures.chains import Chains
+
+N_WORDS = np.array([2, 5, 1])
+
+
+@pytest.fixture
+def arrays():
+    rng = np.random.default_rng(0)
+    unaries = [rng.normal(size=(n, 3)) for n in N_WORDS]
+    return unaries, rng.normal(size=(3, 3)), [rng.normal(size=(n - 1, 3, 3)) for n in N_WORDS]
+
+
+def pad(arrays, shape):
+    result = np.full((len(arrays), *shape), 99.0)
+    for row, array in zip(result, arrays, strict=True):
+        row[tuple(map(slice, array.shape))] = array
+    return result
+
+
+def test_transitions_given_once_are_summed_over_the_batch(arrays):
+    unaries, table, _ = arrays
+    together = pt.LinearChain(unaries, table)
+    singly = [pt.LinearChain(unary, table) for unary in unaries]
+    assert together.marginals.pairwise.shape == (3, 3)
+    np.testing.assert_allclose(
+        together.marginals.pairwise, sum(p.marginals.pairwise for p in singly)
+    )
+    np.testing.assert_allclose(
+        together.max_marginals.pairwise,
+        np.max([p.max_marginals.pairwise for p in singly], axis=0),
+    )
+    direction = ([unary**2 for unary in unaries], table**2)
+    np.testing.assert_allclose(
+        together.covariance_product(direction).pairwise,
+        sum(
+            p.covariance_product((unary**2, table**2)).pairwise
+            for p, unary in zip(singly, unaries, strict=True)
+        ),
+    )
+
+
+def test_padded_batches_give_padded_results(arrays):
+    unaries, table, tables = arrays
+    p = pt.LinearChain(pad(unaries, (6, 3)), pad(tables, (5, 3, 3)), n_words=N_WORDS)
+    listed = pt.LinearChain(unaries, tables)
+    np.testing.assert_array_equal(p.log_partition, listed.log_partition)
+    assert p.marginals.unary.shape == (3, 6, 3)
+    assert p.marginals.pairwise.shape == (3, 5, 3, 3)
+    for row, n, marginals in zip(p.marginals.unary, N_WORDS, listed.marginals.unary, strict=True):
+        np.testing.assert_array_equal(row[:n], marginals)
+        assert (row[n:] == 0).all()
+    assert p.argmax.shape == (3, 6)
+    assert (p.argmax[0, 2:] == -1).all()
+    np.testing.assert_allclose(p.score(p.argmax), listed.best.scores)
+    assert p.sample(4, np.random.default_rng(0)).shape == (3, 4, 6)
+    assert p.entropy_lattices.before.shape == (3, 6, 3)
+    shared = pt.LinearChain(pad(unaries, (6, 3)), np.stack([table] * 3), n_words=N_WORDS)
+    assert shared.marginals.pairwise.shape == (3, 3, 3)
+    everything = pt.LinearChain(np.zeros((2, 4, 3)), table)
+    assert everything.log_partition.shape == (2,)
+
+
+def test_an_empty_batch_is_a_batch():
+    for p in (pt.LinearChain([], np.zeros((2, 2))), pt.LinearChain(np.zeros((0, 4, 2)), [])):
+        assert p.log_partition.shape == (0,)
+        assert p.entropy.shape == (0,)
+        assert p.k_best(2) == []
+        assert len(p.argmax) == 0
+        assert p.covariance() == []
+
+
+def test_one_word_and_one_tag():
+    assert pt.LinearChain(np.array([[2.5]]), np.zeros((1, 1))).log_partition == 2.5
+    p = pt.LinearChain(np.full((4, 1), 0.5), np.full((1, 1), -1.0))
+    assert p.log_partition == pytest.approx(-1.0)
+    assert p.entropy == pytest.approx(0.0)
+    np.testing.assert_array_equal(p.marginals.pairwise, [[3.0]])
+
+
+def test_a_direction_may_leave_out_half(arrays):
+    unaries, table, _ = arrays
+    p = pt.LinearChain(unaries[1], table)
+    both = p.covariance_product((unaries[1], np.zeros((3, 3))))
+    np.testing.assert_allclose(
+        p.covariance_product((unaries[1], None)).pairwise, both.pairwise, atol=1e-15
+    )
+    allowed = np.ones((5, 3), dtype=bool)
+    allowed[2, :2] = False
+    assert p.restricted((allowed, None)).argmax[2] == 2
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(1, 12), st.integers(1, 9), st.sampled_from([1.0, 30.0, 300.0, 3000.0]),
+    st.booleans(), st.integers(0, 2**32),
+)  # fmt: skip
+def test_the_fast_path_and_the_safe_one_agree(n_words, n_tags, sigma, shared, seed):
+    rng = np.random.default_rng(seed)
+    chains = Chains([n_words], n_tags, shared=shared)
+    scores = np.where(
+        rng.random(chains.n_parts) < 0.1, -np.inf, sigma * rng.normal(size=chains.n_parts)
+    )
+    inference = chains.infer(scores)
+    log_partition, marginals = np.empty(1), np.empty(chains.n_parts)
+    stride = 0 if shared else n_tags**2
+    chain_log.marginals(
+        scores, *chains.shape, stride, np.zeros(1, dtype=np.int64), log_partition, marginals
+    )
+    np.testing.assert_allclose(inference.log_partition, log_partition, rtol=1e-13, atol=1e-12)
+    np.testing.assert_allclose(inference.marginals, marginals, atol=1e-9)
+
+
+def test_the_safe_path_is_taken_where_probabilities_underflow():
+    scores = 1000.0 * np.random.default_rng(0).normal(size=Chains([9], 4, shared=True).n_parts)
+    *_, unsafe = Chains([9], 4, shared=True).infer(scores).state
+    assert unsafe.size == 1
+    *_, unsafe = Chains([9], 4, shared=True).infer(scores / 1000).state
+    assert unsafe.size == 0
+
+
+BAD_INPUT = {
+    "unary has shape (3,); expected (n, s)": lambda: pt.LinearChain(np.zeros(3), np.zeros((2, 2))),
+    "unary of sentence 1 has shape (2, 2, 2)": lambda: pt.LinearChain(
+        [np.zeros((2, 2)), np.zeros((2, 2, 2))], np.zeros((2, 2))
+    ),
+    "[2, 3] tags; expected the same number": lambda: pt.LinearChain(
+        [np.zeros((2, 2)), np.zeros((2, 3))], np.zeros((2, 2))
+    ),
+    "pairwise has shape (3, 3); expected (2, 2)": lambda: pt.LinearChain(
+        np.zeros((4, 2)), np.zeros((3, 3))
+    ),
+    "pairwise has shape (4, 2, 2); expected (3, 2, 2)": lambda: pt.LinearChain(
+        np.zeros((4, 2)), np.zeros((4, 2, 2))
+    ),
+    "pairwise has shape (4,)": lambda: pt.LinearChain(np.zeros((4, 2)), np.zeros(4)),
+    "An empty sentence has no structure": lambda: pt.LinearChain(
+        np.zeros((0, 2)), np.zeros((2, 2))
+    ),
+    "unary of sentence 1 has shape (0, 2)": lambda: pt.LinearChain(
+        [np.zeros((1, 2)), np.zeros((0, 2))], np.zeros((2, 2))
+    ),
+    "at least one word and one tag": lambda: pt.LinearChain(np.zeros((3, 0)), np.zeros((0, 0))),
+    "unary[1, 0] is nan": lambda: pt.LinearChain(
+        np.array([[0.0, 0.0], [np.nan, 0.0]]), np.zeros((2, 2))
+    ),
+    "pairwise[0, 1] is inf": lambda: pt.LinearChain(
+        np.zeros((2, 2)), np.array([[0.0, np.inf], [0.0, 0.0]])
+    ),
+    "unary[1][0, 1] is nan": lambda: pt.LinearChain(
+        [np.zeros((1, 2)), np.array([[0.0, np.nan]])], np.zeros((2, 2))
+    ),
+    "unary is no array of numbers": lambda: pt.LinearChain(
+        np.array([["a", "b"]]), np.zeros((2, 2))
+    ),
+    "n_words[1] is 9; expected 1 to 4": lambda: pt.LinearChain(
+        np.zeros((2, 4, 2)), np.zeros((2, 2)), n_words=[4, 9]
+    ),
+    "n_words[0] is 0; expected 1 to 4": lambda: pt.LinearChain(
+        np.zeros((2, 4, 2)), np.zeros((2, 2)), n_words=[0, 4]
+    ),
+    "n_words[1] is 18446744073709551615": lambda: pt.LinearChain(
+        np.zeros((2, 4, 2)), np.zeros((2, 2)), n_words=np.array([1, 2**64 - 1], dtype=np.uint64)
+    ),
+    "n_words has type float64": lambda: pt.LinearChain(
+        np.zeros((2, 4, 2)), np.zeros((2, 2)), n_words=[1.0, 2.0]
+    ),
+    "n_words has shape (3,); expected (2,)": lambda: pt.LinearChain(
+        np.zeros((2, 4, 2)), np.zeros((2, 2)), n_words=[1, 1, 1]
+    ),
+    "n_words came with scores that are not padded": lambda: pt.LinearChain(
+        np.zeros((4, 2)), np.zeros((2, 2)), n_words=[4]
+    ),
+    "pairwise has 1 sentences; expected 2": lambda: pt.LinearChain(
+        [np.zeros((1, 2)), np.zeros((1, 2))], [np.zeros((2, 2))]
+    ),
+    "more parts than can be counted": lambda: Chains([2**31] * 2, 2**31, shared=False),
+    "scores has shape (3,); expected (8,)": lambda: pt.LinearChain.from_flat(
+        Chains([2], 2, shared=True), np.zeros(3)
+    ),
+    "direction has a value that is not finite": lambda: two_tags().covariance_product(
+        (np.full((2, 2), np.inf), None)
+    ),
+    "expected a pair (unary, pairwise)": lambda: two_tags().expectation(np.zeros((2, 2))),
+    "expected booleans": lambda: two_tags().restricted((np.zeros((2, 2)), None)),
+    "expected (2,) whole numbers": lambda: two_tags().log_prob([0, 1, 0]),
+    "range from 0 to 2; expected 0 to 1": lambda: two_tags().log_prob([0, 2]),
+    "alpha is -1": lambda: two_tags().renyi_entropy(-1),
+    "k is 0; expected at least 1": lambda: two_tags().k_best(0),
+    "size is -1": lambda: two_tags().sample(-1, np.random.default_rng(0)),
+    "two distributions over the same parts": lambda: two_tags().cross_entropy(
+        pt.LinearChain(np.zeros((3, 2)), np.zeros((2, 2)))
+    ),
+    "2 structures came for a batch of 1": lambda: pt.LinearChain(
+        [np.zeros((2, 2))], np.zeros((2, 2))
+    ).score([[0, 0], [0, 0]]),
+}
+
+
+def two_tags():
+    return pt.LinearChain(np.zeros((2, 2)), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("message", BAD_INPUT)
+def test_bad_input_says_what_came_and_what_was_expected(message):
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        BAD_INPUT[message]()
+    assert message in str(error.value)
