@@ -34,6 +34,7 @@ __all__ = [
     "maximum",
     "minimum",
     "select",
+    "spread",
     "store",
     "total",
 ]
@@ -44,6 +45,14 @@ N_LANES = 4
 def load(array, index):
     """The four numbers of a C-contiguous array from flat position `index` on, unchecked."""
     return array.reshape(-1)[index : index + N_LANES].copy()
+
+
+def spread(array, index):
+    """The number of a C-contiguous array at flat position `index` in every lane, unchecked.
+
+    Saves the test for a negative index that `broadcast(array[index])` carries.
+    """
+    return broadcast(array.reshape(-1)[index])
 
 
 def store(array, index, value):
@@ -193,9 +202,10 @@ def _check_array(array):
 def _address(context, builder, array_type, array, index_type, index):
     data = context.make_array(array_type)(context, builder, array).data
     position = context.cast(builder, index, index_type, types.intp)
-    return builder.bitcast(builder.gep(data, [position]), _DOUBLES.as_pointer())
+    return builder.gep(data, [position])
 
 
+@type_callable(spread)
 @type_callable(load)
 def _type_load(context):
     def typer(array, index):
@@ -209,7 +219,14 @@ def _type_load(context):
 def _lower_load(context, builder, signature, arguments):
     (array_type, index_type), (array, index) = signature.args, arguments
     address = _address(context, builder, array_type, array, index_type, index)
-    return builder.load(address, align=8)
+    return builder.load(builder.bitcast(address, _DOUBLES.as_pointer()), align=8)
+
+
+@lower_builtin(spread, types.Array, types.Integer)
+def _lower_spread(context, builder, signature, arguments):
+    (array_type, index_type), (array, index) = signature.args, arguments
+    address = _address(context, builder, array_type, array, index_type, index)
+    return _spread(builder, builder.load(address))
 
 
 @type_callable(store)
@@ -226,5 +243,5 @@ def _type_store(context):
 def _lower_store(context, builder, signature, arguments):
     (array_type, index_type, _), (array, index, value) = signature.args, arguments
     address = _address(context, builder, array_type, array, index_type, index)
-    builder.store(value, address, align=8)
+    builder.store(value, builder.bitcast(address, _DOUBLES.as_pointer()), align=8)
     return context.get_dummy_value()

@@ -6,7 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import Array, FloatArray, IntArray
-from partita.kernels import chain_best, chain_covariance, chain_log, chain_sample, chain_scaled
+from partita.kernels import (
+    chain_best,
+    chain_covariance,
+    chain_log,
+    chain_positional,
+    chain_sample,
+    chain_scaled,
+)
 from partita.structures.base import (
     Best,
     Inference,
@@ -60,9 +67,9 @@ class Chains(Structures):
         marginals = np.empty(self.n_parts)
         shape = self.shape
         if self.shared:
-            state = chain_scaled.shared_marginals(scores, *shape, log_partition, marginals)
+            state = chain_scaled.marginals(scores, *shape, log_partition, marginals)
         else:
-            state = chain_scaled.positional_marginals(scores, *shape, log_partition, marginals)
+            state = chain_positional.marginals(scores, *shape, log_partition, marginals)
         unsafe = np.flatnonzero(~state[0])
         if unsafe.size:
             chain_log.marginals(
