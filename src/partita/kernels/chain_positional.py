@@ -47,7 +47,7 @@ def forward(scores, start, n_words, n_tags, marginals, alpha, psi, scale):
             for j in range(n_tags):
                 alpha[t, j] *= psi[t, j]
         scale[t] = alpha[t].sum()
-        if not scale[t] > 0.0:
+        if not scale[t] * SAFE > 1.0:
             return -np.inf
         alpha[t] /= scale[t]
         total += math.log(scale[t])

@@ -86,7 +86,8 @@ def forward(scores, start, word, n_words, n_tags, matrix, alpha, ratio):
             store(alpha, j, message)
             sums = sums + message
         scale = lane_total(sums)
-        if not scale > 0.0:
+        # Some beta is at least 1 / c.
+        if not scale * SAFE > 1.0:
             return -np.inf, 0.0
         inverse = 1.0 / scale
         # One logarithm for many factors.
