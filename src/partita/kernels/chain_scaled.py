@@ -90,9 +90,9 @@ def forward(scores, start, word, n_words, n_tags, matrix, alpha, ratio):
         if not scale * SAFE > 1.0:
             return -np.inf, 0.0
         inverse = 1.0 / scale
-        # One logarithm for many factors.
+        # One logarithm for many factors; from 1e-20, the next one cannot underflow.
         product *= scale
-        if product < 1e-200 or product > 1e200:
+        if product < 1e-20 or product > 1e200:
             total += math.log(product)
             product = 1.0
     return total + math.log(product), inverse
