@@ -12,11 +12,9 @@ so one sweep each way suffices: O(n s²), with no matrix formed.
 import numpy as np
 
 from partita.kernels import chain_log
-from partita.kernels.chain_scaled import longest_sentence, same_table, transition_weights
-from partita.kernels.jit import inlined, kernel
-from partita.kernels.lanes import N_LANES, broadcast, fma, load, store
+from partita.kernels.jit import kernel
+from partita.kernels.lanes import N_LANES, broadcast, fma, load
 from partita.kernels.lanes import total as lane_total
-from partita.kernels.small_matrix import outer_sums, padded_width, vector_times_matrix
 
 
 @kernel
@@ -103,143 +101,6 @@ def positional(marginals, direction, part_offsets, word_offsets, n_tags, out):
         prefixes(marginals, direction, start, n_words, n_tags, prefix)
         suffixes(marginals, direction, start, n_words, n_tags, suffix)
         combine(marginals, direction, start, n_words, n_tags, prefix, suffix, out)
-
-
-@kernel
-def moved_transitions(matrix, direction, table, n_tags, moved, moved_transposed):
-    """M times the direction, cell by cell, and its transpose; returns whether it is not zero."""
-    width = padded_width(n_tags)
-    moved[:] = 0.0
-    moved_transposed[:] = 0.0
-    moves = False
-    for i in range(n_tags):
-        for j in range(n_tags):
-            value = direction[table + i * n_tags + j]
-            moves |= value != 0.0
-            moved[i * width + j] = matrix[i * width + j] * value
-            moved_transposed[j * width + i] = matrix[i * width + j] * value
-    return moves
-
-
-@inlined
-def derivative(vector, moving, at, matrix, moves, moved, n_tags, out, out_at, scratch):
-    """out = moving[at:] matrix + vector[at:] moved: one step of a differentiated recursion."""
-    width = padded_width(n_tags)
-    vector_times_matrix(moving, at, n_tags, matrix, 0, width, width, out, out_at)
-    if moves:
-        vector_times_matrix(vector, at, n_tags, moved, 0, width, width, scratch, 0)
-        for j in range(0, width, N_LANES):
-            store(out, out_at + j, load(out, out_at + j) + load(scratch, j))
-
-
-@kernel
-def left_messages(direction, start, n_words, n_tags, matrix, moves, moved, alpha, ratio, left):
-    """left[t] = alpha[t] v[t] + ratio[t] (left[t-1] M + alpha[t-1] (M V)): alpha * prefix.
-
-    Rows of alpha and ratio are those of the sentence; `left` has its own.
-    """
-    width = padded_width(n_tags)
-    step, scratch = np.zeros(width), np.empty(width)
-    for t in range(n_words):
-        at = t * width
-        if t > 0:
-            derivative(alpha, left, at - width, matrix, moves, moved, n_tags, step, 0, scratch)
-        # Lanes read past the row, into the next one or the table; alpha and ratio are 0 there.
-        for j in range(0, width, N_LANES):
-            value = load(direction, start + t * n_tags + j)
-            moved_step = load(ratio, at + j) * load(step, j)
-            store(left, at + j, fma(load(alpha, at + j), value, moved_step))
-
-
-@kernel
-def right_messages(
-    direction, start, n_words, n_tags, transposed, moves, moved, beta, ratio, suffix, gain, right
-):
-    """right[t] = gain[t] v[t] + ratio[t] y[t], y[t] = M right[t+1] + (M V) gain[t+1].
-
-    gain = ratio * beta, and y = beta * suffix is kept in `suffix`.
-    """
-    width = padded_width(n_tags)
-    scratch = np.empty(width)
-    for t in range(n_words - 1, -1, -1):
-        at = t * width
-        if t < n_words - 1:
-            derivative(
-                gain, right, at + width, transposed, moves, moved, n_tags, suffix, at, scratch
-            )
-        else:
-            suffix[at : at + width] = 0.0
-        for j in range(0, width, N_LANES):
-            factor = load(ratio, at + j)
-            outside = factor * load(beta, at + j)
-            value = load(direction, start + t * n_tags + j)
-            store(gain, at + j, outside)
-            store(right, at + j, fma(outside, value, factor * load(suffix, at + j)))
-
-
-@kernel
-def shared(
-    scores, direction, part_offsets, word_offsets, n_tags, marginals, alpha, beta, ratio, out
-):
-    """The product for a batch with one transition table per sentence.
-
-    left = alpha * prefix and right = gain * (v + suffix) obey the recursions of alpha and gain,
-    differentiated. The pairwise part is M * (sum_t left[t-1] gain[t] + alpha[t-1] right[t])
-    + (V - E) p.
-    """
-    width = padded_width(n_tags)
-    n_cells = longest_sentence(word_offsets) * width
-    left, right = np.empty(n_cells), np.empty(n_cells)
-    suffix, gain = np.empty(n_cells), np.empty(n_cells)
-    matrix, transposed = np.empty(width * width), np.empty(width * width)
-    moved, moved_transposed = np.empty(width * width), np.empty(width * width)
-    pairs, others = np.empty(width * width), np.empty(width * width)
-    previous, moves = -1, False
-    for sentence in range(len(part_offsets) - 1):
-        start, word = part_offsets[sentence], word_offsets[sentence]
-        n_words = word_offsets[sentence + 1] - word
-        table = start + n_words * n_tags
-        same = previous >= 0 and same_table(scores, previous, table, n_tags * n_tags)
-        if not same:
-            transition_weights(scores, table, n_tags, matrix, transposed)
-        if not (same and same_table(direction, previous, table, n_tags * n_tags)):
-            moves = moved_transitions(matrix, direction, table, n_tags, moved, moved_transposed)
-        previous = table
-        rows = slice(word * width, (word + n_words) * width)
-        left_messages(
-            direction, start, n_words, n_tags, matrix, moves, moved, alpha[rows], ratio[rows], left
-        )
-        right_messages(
-            direction, start, n_words, n_tags, transposed, moves, moved_transposed,
-            beta[rows], ratio[rows], suffix, gain, right,
-        )  # fmt: skip
-        outer_sums(left, 0, gain, 1, n_words - 1, width, pairs)
-        outer_sums(alpha, word, right, 1, n_words - 1, width, others)
-        expected = shared_unary(start, word, n_words, n_tags, alpha, beta, left, suffix, out)
-        for i in range(n_tags):
-            for j in range(n_tags):
-                part, cell = table + i * n_tags + j, i * width + j
-                constant = (direction[part] - expected) * marginals[part]
-                out[part] = matrix[cell] * (pairs[cell] + others[cell]) + constant
-
-
-@kernel
-def shared_unary(start, word, n_words, n_tags, alpha, beta, left, suffix, out):
-    """The unary part, left beta + alpha (suffix - E beta), in the place of suffix; returns E."""
-    width = padded_width(n_tags)
-    expected = 0.0
-    for j in range(n_tags):
-        last = (n_words - 1) * width + j
-        expected += left[last] * beta[word * width + last]
-    for t in range(n_words):
-        cell, first = t * width, word * width
-        for j in range(0, width, N_LANES):
-            message, outside = load(alpha, first + cell + j), load(beta, first + cell + j)
-            moved = message * (load(suffix, cell + j) - expected * outside)
-            store(suffix, cell + j, fma(load(left, cell + j), outside, moved))
-        for j in range(n_tags):
-            out[start + t * n_tags + j] = suffix[cell + j]
-    return expected
 
 
 @kernel

@@ -8,11 +8,12 @@ import math
 
 import numpy as np
 
-from partita.kernels.chain_scaled import SAFE, longest_sentence
+from partita.kernels.chain_scaled import longest_sentence
 from partita.kernels.jit import inlined, kernel
 from partita.kernels.lanes import N_LANES, broadcast, load, store
 from partita.kernels.lanes import total as lane_total
 from partita.kernels.small_matrix import largest, vector_times_matrix, weights
+from partita.kernels.underflow import SAFE
 
 
 @kernel

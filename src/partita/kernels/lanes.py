@@ -29,10 +29,12 @@ __all__ = [
     "broadcast",
     "exponential",
     "fma",
+    "gather",
     "lane",
     "load",
     "maximum",
     "minimum",
+    "scatter",
     "select",
     "spread",
     "store",
@@ -53,6 +55,16 @@ def spread(array, index):
     Saves the test for a negative index that `broadcast(array[index])` carries.
     """
     return broadcast(array.reshape(-1)[index])
+
+
+def gather(array, places):
+    """The numbers of a C-contiguous array at four flat positions, a tuple; unchecked."""
+    return array.reshape(-1)[np.array(places)]
+
+
+def scatter(array, places, value):
+    """Write lanes to four flat positions of a C-contiguous array, a tuple; unchecked."""
+    array.reshape(-1)[np.array(places)] = value
 
 
 def store(array, index, value):
@@ -244,4 +256,51 @@ def _lower_store(context, builder, signature, arguments):
     (array_type, index_type, _), (array, index, value) = signature.args, arguments
     address = _address(context, builder, array_type, array, index_type, index)
     builder.store(value, builder.bitcast(address, _DOUBLES.as_pointer()), align=8)
+    return context.get_dummy_value()
+
+
+@type_callable(gather)
+def _type_gather(context):
+    def typer(array, places):
+        _check_array(array)
+        return LANES if _is_places(places) else None
+
+    return typer
+
+
+@type_callable(scatter)
+def _type_scatter(context):
+    def typer(array, places, value):
+        _check_array(array)
+        accepted = _is_places(places) and value is LANES and array.mutable
+        return types.void if accepted else None
+
+    return typer
+
+
+def _is_places(places):
+    return isinstance(places, types.UniTuple) and len(places) == N_LANES
+
+
+def _addresses(context, builder, array_type, array, places_type, places):
+    for k in range(N_LANES):
+        place = builder.extract_value(places, k)
+        yield k, _address(context, builder, array_type, array, places_type.dtype, place)
+
+
+@lower_builtin(gather, types.Array, types.UniTuple)
+def _lower_gather(context, builder, signature, arguments):
+    (array_type, places_type), (array, places) = signature.args, arguments
+    value, index = ir.Constant(_DOUBLES, ir.Undefined), ir.IntType(32)
+    for k, address in _addresses(context, builder, array_type, array, places_type, places):
+        value = builder.insert_element(value, builder.load(address), index(k))
+    return value
+
+
+@lower_builtin(scatter, types.Array, types.UniTuple, LanesType)
+def _lower_scatter(context, builder, signature, arguments):
+    (array_type, places_type, _), (array, places, value) = signature.args, arguments
+    index = ir.IntType(32)
+    for k, address in _addresses(context, builder, array_type, array, places_type, places):
+        builder.store(builder.extract_element(value, index(k)), address)
     return context.get_dummy_value()

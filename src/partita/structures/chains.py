@@ -13,6 +13,7 @@ from partita.kernels import (
     chain_positional,
     chain_sample,
     chain_scaled,
+    chain_scaled_covariance,
 )
 from partita.structures.base import (
     Best,
@@ -47,6 +48,7 @@ class Chains(Structures):
             )
         self.part_offsets = offsets(self.n_words * n_tags + n_tables * n_tags**2)
         self.word_offsets = offsets(self.n_words)
+        self.by_length = np.argsort(self.n_words, kind="stable")
 
     def split(self, parts: Array) -> tuple[list[Array], list[Array]]:
         """Views of each sentence's part of a flat vector: unary (n, s), and the transitions."""
@@ -67,7 +69,7 @@ class Chains(Structures):
         marginals = np.empty(self.n_parts)
         shape = self.shape
         if self.shared:
-            state = chain_scaled.marginals(scores, *shape, log_partition, marginals)
+            state = chain_scaled.marginals(scores, *shape, self.by_length, log_partition, marginals)
         else:
             state = chain_positional.marginals(scores, *shape, log_partition, marginals)
         unsafe = np.flatnonzero(~state[0])
@@ -87,7 +89,9 @@ class Chains(Structures):
             chain_covariance.positional(inference.marginals, direction, *shape, product)
             return product
         _, *messages, unsafe = inference.state
-        chain_covariance.shared(scores, direction, *shape, inference.marginals, *messages, product)
+        chain_scaled_covariance.product(
+            scores, direction, *shape, inference.marginals, *messages, product
+        )
         if unsafe.size:
             chain_covariance.shared_unsafe(scores, direction, *shape, unsafe, product)
         return product

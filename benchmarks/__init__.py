@@ -1,0 +1,1 @@
+"""Benchmarks: each prints a table and writes it as JSON. Run one with `make bench-NAME`."""

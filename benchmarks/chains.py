@@ -1,0 +1,183 @@
+"""Linear chains: microseconds a sentence, against torch-struct, pytorch-crf and hmmlearn.
+
+64 sentences of 25 words, 9 and 45 tags. Every library computes the log-partition and all
+marginals. Run it with `make bench-chains`.
+"""
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+from benchmarks.timing import Table, best_time, dgemm_rate, optional, write_json
+
+# isort: split
+import numpy as np
+
+import partita as pt
+from partita.structures.chains import Chains
+
+N_SENTENCES, N_WORDS, N_TAGS = 64, 25, (9, 45)
+
+
+def random_batch(n_tags, shared, n_sentences=N_SENTENCES):
+    """Prepared structures and flat normal scores, with one transition table for all if shared."""
+    rng = np.random.default_rng(0)
+    chains = Chains(np.full(n_sentences, N_WORDS), n_tags, shared=shared)
+    scores = rng.normal(size=chains.n_parts)
+    if shared:
+        table = rng.normal(size=(n_tags, n_tags))
+        for view in chains.split(scores)[1]:
+            view[...] = table
+    return chains, scores
+
+
+def partita_marginals(n_tags, shared, n_threads):
+    """Seconds for the whole batch, cut into as many pieces as there are threads."""
+    pieces = [random_batch(n_tags, shared, N_SENTENCES // n_threads) for _ in range(n_threads)]
+    if n_threads == 1:
+        return best_time(lambda: pieces[0][0].infer(pieces[0][1]))
+    with ThreadPoolExecutor(n_threads) as pool:
+        return best_time(lambda: list(pool.map(lambda piece: piece[0].infer(piece[1]), pieces)))
+
+
+def torch_struct_marginals(n_tags):
+    """Position-dependent scores: (B, n-1, s, s), with the unary scores added into them."""
+    torch, torch_struct = optional("torch"), optional("torch_struct")
+    if torch_struct is None:
+        return None
+    torch.set_num_threads(1)
+    scores = torch.randn(N_SENTENCES, N_WORDS - 1, n_tags, n_tags, dtype=torch.float64)
+
+    def run():
+        p = torch_struct.LinearChainCRF(scores.clone().requires_grad_() * 1.0)
+        return p.partition, p.marginals
+
+    return best_time(run, repeats=3, seconds=20.0)
+
+
+def pytorch_crf_marginals(n_tags):
+    """Shared transitions; its marginals are the gradient of its own likelihood."""
+    torch, torchcrf = optional("torch"), optional("torchcrf")
+    if torchcrf is None:
+        return None
+    torch.set_num_threads(1)
+    model = torchcrf.CRF(n_tags, batch_first=True).double()
+    scores = torch.randn(N_SENTENCES, N_WORDS, n_tags, dtype=torch.float64, requires_grad=True)
+    tags = torch.zeros(N_SENTENCES, N_WORDS, dtype=torch.long)
+
+    def run():
+        model.zero_grad()
+        (-model(scores, tags)).backward()
+
+    return best_time(run, repeats=5, seconds=20.0)
+
+
+def hmmlearn_marginals(n_tags):
+    """Shared transitions: its scaled forward-backward in C++, without and with the transitions."""
+    hmm = optional("hmmlearn._hmmc")
+    if hmm is None:
+        return None
+    rng = np.random.default_rng(0)
+    start = np.full(n_tags, 1 / n_tags)
+    table = rng.dirichlet(np.ones(n_tags), size=n_tags)
+    frames = [rng.random((N_WORDS, n_tags)) for _ in range(N_SENTENCES)]
+
+    def run():
+        for frame in frames:
+            _, forward, scaling = hmm.forward_scaling(start, table, frame)
+            backward = hmm.backward_scaling(start, table, frame, scaling)
+            forward * backward
+            hmm.compute_scaling_xi_sum(forward, table, backward, frame)
+
+    return best_time(run, repeats=5)
+
+
+def marginals_table(rate):
+    """Log-partition and all marginals, every library in the same run."""
+    table = Table(
+        "Log-partition and all marginals, microseconds a sentence, one thread unless said"
+    )
+    # Multiplications and additions of forward, backward and transition counts.
+    peers = {
+        False: {"torch-struct": torch_struct_marginals},
+        True: {"pytorch-crf": pytorch_crf_marginals, "hmmlearn": hmmlearn_marginals},
+    }
+    for shared in (True, False):
+        for n_tags in N_TAGS:
+            one, two = (partita_marginals(n_tags, shared, n) for n in (1, 2))
+            work = 3 * 2 * (N_WORDS - 1) * n_tags**2 * N_SENTENCES
+            row = {
+                "transitions": "shared" if shared else "by position",
+                "tags": n_tags,
+                "partita": one * 1e6 / N_SENTENCES,
+                "two threads": two * 1e6 / N_SENTENCES,
+                "share of dgemm": f"{work / one / rate:.0%}" if shared else "",
+            }
+            for name, measure in peers[shared].items():
+                seconds = measure(n_tags)
+                if seconds is not None:
+                    row[name] = seconds * 1e6 / N_SENTENCES
+                    row[f"{name} / partita"] = seconds / one
+            table.add(**row)
+    return table
+
+
+def derived_table():
+    """What else costs how much of a call of marginals."""
+    table = Table("Other quantities as multiples of log-partition and marginals")
+    for shared in (True, False):
+        for n_tags in N_TAGS:
+            chains, scores = random_batch(n_tags, shared)
+            inference = chains.infer(scores)
+            base = best_time(lambda: chains.infer(scores))
+            product = best_time(lambda: chains.covariance_product(scores, inference, scores))
+
+            def entropy_and_gradient(chains=chains, scores=scores):
+                p = pt.LinearChain.from_flat(chains, scores)
+                return p.entropy, p.flat_covariance_product(p.scores)
+
+            table.add(
+                transitions="shared" if shared else "by position",
+                tags=n_tags,
+                **{
+                    "marginals µs": base * 1e6 / N_SENTENCES,
+                    "covariance product": product / base,
+                    "entropy and gradient": best_time(entropy_and_gradient) / base,
+                    "argmax": best_time(lambda: chains.argmax(scores)) / base,
+                },
+            )
+    return table
+
+
+def entropy_gradient_table():
+    """The entropy gradient by three algorithms, against the length of the sentence."""
+    table = Table("Entropy gradient of one sentence with 9 tags, milliseconds")
+    for n_words in (10, 20, 40, 80, 160):
+        rng = np.random.default_rng(0)
+        unary, pairwise = rng.normal(size=(n_words, 9)), rng.normal(size=(n_words - 1, 9, 9))
+
+        def timed(method, unary=unary, pairwise=pairwise):
+            # A new distribution each time: marginals are part of the work.
+            return best_time(lambda: getattr(pt.LinearChain(unary, pairwise), method)(), 10) * 1e3
+
+        table.add(
+            words=n_words,
+            **{
+                "covariance product, O(n s²)": timed("entropy_gradient"),
+                "Mann & McCallum, O(n s²)": timed("entropy_gradient_by_lattices"),
+                "Jiao et al., O(n² s³)": timed("entropy_gradient_by_covariance"),
+            },
+        )
+    return table
+
+
+def main():
+    """Measure, print, and write benchmarks/results/chains.json."""
+    warnings.simplefilter("ignore")
+    tables = [marginals_table(dgemm_rate()), derived_table(), entropy_gradient_table()]
+    for table in tables:
+        print(table)
+    print("\nwritten to", write_json("chains", tables))
+
+
+if __name__ == "__main__":
+    main()

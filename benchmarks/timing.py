@@ -1,0 +1,108 @@
+"""What every benchmark shares: timing, the machine, a table that prints itself and writes JSON."""
+
+import importlib
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+# One thread unless a benchmark says otherwise; to be set before NumPy and torch are imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("numpy", "scipy", "numba", "torch", "torch-struct", "pytorch-crf", "hmmlearn", "supar")
+
+
+def best_time(function: Callable[[], Any], repeats: int = 20, seconds: float = 2.0) -> float:
+    """Shortest of several runs in seconds, after one that warms up: the machine is noisy."""
+    function()
+    best, deadline = float("inf"), time.perf_counter() + seconds
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        best = min(best, time.perf_counter() - start)
+        if time.perf_counter() > deadline:
+            break
+    return best
+
+
+def dgemm_rate(size: int = 512) -> float:
+    """NumPy's matrix product on one thread, in floating-point operations a second."""
+    matrix = np.random.default_rng(0).normal(size=(size, size))
+    return 2 * size**3 / best_time(lambda: matrix @ matrix)
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    processor = platform.processor()
+    for line in Path("/proc/cpuinfo").read_text().splitlines() if sys.platform == "linux" else ():
+        if line.startswith("model name"):
+            processor = line.partition(":")[2].strip()
+            break
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {
+        "processor": processor,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "versions": versions,
+        "dgemm_gflops": round(dgemm_rate() / 1e9, 1),
+    }
+
+
+def optional(name: str) -> Any:
+    """A peer to compare with, or None and a message where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        print(
+            f"{name} is not installed and left out; `make bench-...` installs it.", file=sys.stderr
+        )
+        return None
+
+
+@dataclass
+class Table:
+    """Rows of named values with a title, printed as Markdown."""
+
+    title: str
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, **row: Any) -> None:
+        """Append a row."""
+        self.rows.append(row)
+
+    def __str__(self) -> str:
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        lines = [f"\n{self.title}\n", "| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+        lines += [
+            "| " + " | ".join(_shown(row.get(name, "")) for name in names) + " |"
+            for row in self.rows
+        ]
+        return "\n".join(lines)
+
+
+def write_json(name: str, tables: list[Table]) -> Path:
+    """Write tables and machine to benchmarks/results/NAME.json."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    content = {"machine": machine(), "tables": [vars(table) for table in tables]}
+    path.write_text(json.dumps(content, indent=1) + "\n")
+    return path
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
