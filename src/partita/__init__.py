@@ -1,7 +1,50 @@
-"""Partita: exact structured prediction over sequences, trees and forests."""
+"""Partita: exact structured prediction over sequences, trees and forests.
 
-from partita.distribution.linear_chain import LinearChain
+    import partita as pt
+
+    p = pt.LinearChain(unary, pairwise)
+    p.log_partition, p.marginals, p.entropy, p.argmax
+
+Names are imported when they are first used, so that `import partita` takes no time.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from partita.distribution.hypergraph import HypergraphDistribution
+    from partita.distribution.linear_chain import LinearChain
+    from partita.distribution.projective_tree import ProjectiveTree
+    from partita.distribution.spanning_tree import SpanningTree
+    from partita.structures.hypergraph import Hypergraph
 
 __version__ = "0.1.0"
 
-__all__ = ["LinearChain", "__version__"]
+__all__ = [
+    "Hypergraph",
+    "HypergraphDistribution",
+    "LinearChain",
+    "ProjectiveTree",
+    "SpanningTree",
+    "__version__",
+]
+
+_MODULES = {
+    "Hypergraph": "partita.structures.hypergraph",
+    "HypergraphDistribution": "partita.distribution.hypergraph",
+    "LinearChain": "partita.distribution.linear_chain",
+    "ProjectiveTree": "partita.distribution.projective_tree",
+    "SpanningTree": "partita.distribution.spanning_tree",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"partita has no {name!r}; it has {', '.join(sorted(_MODULES))}.")
+    value = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

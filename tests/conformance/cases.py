@@ -8,7 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import partita as pt
+from hypergraphs import all_derivations, edge_counts, random_edges
 from oracle import Oracle
+from projective import all_projective_trees, tree_shape
+from spanning import all_spanning_trees
 
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
@@ -83,7 +86,42 @@ def all_chains(scores):
     return structures, counts
 
 
+def forest(scores):
+    """The distribution over a hypergraph that depends on its number of edges alone."""
+    if isinstance(scores, list):
+        graphs = [pt.Hypergraph(*random_edges(len(vector))) for vector in scores]
+        return pt.HypergraphDistribution(graphs, scores)
+    return pt.HypergraphDistribution(pt.Hypergraph(*random_edges(len(scores))), scores)
+
+
+def all_forest_derivations(scores):
+    """Every derivation of that hypergraph, with a count for each edge."""
+    derivations = all_derivations(*random_edges(len(scores)))
+    return [np.array(edges) for edges in derivations], edge_counts(derivations, len(scores))
+
+
+def projective_trees(single_root, n_labels=None):
+    """Scores, distribution and enumeration for a case of projective trees."""
+    return (
+        lambda rng, n_words: rng.normal(size=tree_shape(n_words, n_labels)),
+        lambda scores: pt.ProjectiveTree(scores, single_root=single_root),
+        lambda scores: all_projective_trees(scores.shape, single_root),
+    )
+
+
+def spanning_trees(single_root, n_labels=None):
+    """Scores, distribution and enumeration for a case of spanning trees."""
+    return (
+        lambda rng, n_words: rng.normal(size=tree_shape(n_words, n_labels)),
+        lambda scores: pt.SpanningTree(scores, single_root=single_root),
+        lambda scores: all_spanning_trees(scores.shape, single_root),
+    )
+
+
 CHAIN_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
+TREE_SIZES = (1, 2, 3, 4, 5) if IS_COMPILED else (1, 3)
+SPANNING_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
+LABELLED_SIZES = (1, 2, 4) if IS_COMPILED else (1, 2)
 
 CASES = [
     Case(
@@ -100,4 +138,19 @@ CASES = [
         all_chains,
         CHAIN_SIZES,
     ),
+    Case(
+        "forest",
+        lambda rng, n_edges: rng.normal(size=n_edges),
+        forest,
+        all_forest_derivations,
+        (5, 8, 15, 16, 17) if IS_COMPILED else (5, 16),
+    ),
+    Case("projective", *projective_trees(False), TREE_SIZES, n_words_long=200),
+    Case("projective-one-root", *projective_trees(True), TREE_SIZES, n_words_long=200),
+    Case("projective-labelled", *projective_trees(False, 2), LABELLED_SIZES, n_words_long=100),
+    Case("projective-labelled-one-root", *projective_trees(True, 3), (1, 2, 3), n_words_long=50),
+    Case("spanning", *spanning_trees(False), SPANNING_SIZES, n_words_long=200),
+    Case("spanning-one-root", *spanning_trees(True), SPANNING_SIZES, n_words_long=200),
+    Case("spanning-labelled", *spanning_trees(False, 2), LABELLED_SIZES, n_words_long=100),
+    Case("spanning-labelled-one-root", *spanning_trees(True, 3), (1, 2, 3), n_words_long=50),
 ]

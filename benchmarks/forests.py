@@ -1,0 +1,119 @@
+"""Forests: edges per second of inside, marginals, covariance product, and the 1000 best.
+
+The forests are D(x, y) of the inversion transduction grammar, 8x8, 12x12 and 20x20 words, with
+normal scores, one thread. Beside them the pseudo-code of the slides in plain Python (see
+`baselines/forest_pseudocode.py`), which gives the same answers; on the smallest forest only unless
+`--all` is given, since its speed per edge hardly depends on the size.
+
+    python -m benchmarks.forests            # all sizes, about a minute
+    python -m benchmarks.forests --smoke    # a few seconds, nothing written
+"""
+
+import argparse
+import time
+
+from benchmarks.timing import Table, best_time, write_json
+
+# isort: split
+import numpy as np
+
+import partita as pt
+from benchmarks.baselines import forest_pseudocode as slides
+from partita.grammars.itg import pair_forest
+from partita.kernels import forest_inside
+
+K = 1000
+
+
+def forest(n_words):
+    """All derivations of a pair in which every link, deletion and insertion is allowed."""
+    words = np.ones(n_words)
+    return pair_forest(np.ones((n_words, n_words)), words, words).hypergraph
+
+
+def partita_times(graph, scores, direction):
+    """Seconds for each question."""
+    forests = pt.HypergraphDistribution(graph, scores).structures
+    inference = forests.infer(scores)
+    arrays = [np.empty(graph.n_nodes), np.empty(graph.n_nodes), np.empty(graph.n_edges)]
+    flat = graph.heads, graph.tails_flat, graph.tail_offsets, graph.root, graph.n_nodes
+    questions = {
+        "construction": lambda: pt.Hypergraph.from_flat(*flat),
+        "inside": lambda: forest_inside.inside_and_weights(scores, *forests._shape, *arrays),
+        "marginals": lambda: forests.infer(scores),
+        "covariance product": lambda: forests.covariance_product(scores, inference, direction),
+        "argmax": lambda: forests.argmax(scores),
+        "max-marginals": lambda: forests.max_marginals(scores),
+        f"{K} best": lambda: forests.k_best(scores, K),
+        f"{K} samples": lambda: forests.sample(scores, inference, K, np.random.default_rng(0)),
+    }
+    return {name: best_time(ask, seconds=1.0) for name, ask in questions.items()}
+
+
+def timed(function, *arguments):
+    """Seconds of one run, and what it returned."""
+    start = time.perf_counter()
+    result = function(*arguments)
+    return time.perf_counter() - start, result
+
+
+def slides_times(graph, scores, direction):
+    """Seconds of one run each, and a check that the answers are the same."""
+    p, ring = pt.HypergraphDistribution(graph, scores), slides.LogSemiring
+    scores = scores.tolist()
+    tails = [graph.tails(edge).tolist() for edge in range(graph.n_edges)]
+    built, plain = timed(slides.Graph, graph.heads.tolist(), tails, graph.root)
+    ordered, order = timed(slides.top_sort, plain)
+    inwards, inner = timed(slides.inside, plain, order, scores, ring)
+    outwards, outer = timed(slides.outside, plain, order, scores, ring, inner)
+    summed, marginals = timed(slides.marginals, plain, scores, inner, outer)
+    moved, product = timed(slides.covariance_product, plain, order, scores, direction.tolist())
+    listed, best = timed(slides.k_best, plain, scores, K)
+    np.testing.assert_allclose(p.log_partition, inner[graph.root], rtol=1e-12)
+    np.testing.assert_allclose(p.marginals, marginals, atol=1e-9)
+    np.testing.assert_allclose(p.covariance_product(direction), product, atol=1e-9)
+    np.testing.assert_allclose([score for _, score in p.k_best(K)], best, atol=1e-9)
+    return {
+        "construction": built + ordered,
+        "inside": inwards,
+        "marginals": inwards + outwards + summed,
+        "covariance product": moved,
+        f"{K} best": listed,
+    }
+
+
+def report(n_words, with_slides):
+    """One table for one forest."""
+    graph = forest(n_words)
+    rng = np.random.default_rng(n_words)
+    scores, direction = rng.normal(size=(2, graph.n_edges))
+    table = Table(
+        f"D(x, y), {n_words} x {n_words} words: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges"
+    )
+    theirs = slides_times(graph, scores, direction) if with_slides else {}
+    for question, seconds in partita_times(graph, scores, direction).items():
+        row = {"question": question, "ms": 1e3 * seconds}
+        if not question.startswith(str(K)):
+            row["million edges/s"] = graph.n_edges / seconds / 1e6
+        if question in theirs:
+            row["slides, ms"] = 1e3 * theirs[question]
+            row["slides / partita"] = theirs[question] / seconds
+        table.add(**row)
+    print(table)
+    return table
+
+
+def main():
+    """Print the tables and write them down."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--smoke", action="store_true", help="one small forest, nothing written")
+    parser.add_argument("--all", action="store_true", help="plain Python for every size too")
+    options = parser.parse_args()
+    sizes = (4,) if options.smoke else (8, 12, 20)
+    tables = [report(n_words, options.all or n_words <= 8) for n_words in sizes]
+    if not options.smoke:
+        print(f"\nWritten to {write_json('forests', tables)}")
+
+
+if __name__ == "__main__":
+    main()

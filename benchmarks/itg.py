@@ -1,0 +1,174 @@
+"""Bitext parsing: matrix products beside the hypergraph of the same pair and plain Python.
+
+Also how fast forests are built: D(x, y) and D_n(x), plain and normal form, and hiero rules.
+
+    python -m benchmarks.itg            # all sizes, about two minutes
+    python -m benchmarks.itg --smoke    # a few seconds
+"""
+
+import argparse
+from collections import defaultdict
+
+import numpy as np
+
+from benchmarks.timing import Table, best_time, write_json
+from partita.distribution.hypergraph import HypergraphDistribution
+from partita.grammars.bitext import infer_flat
+from partita.grammars.hiero import HieroGrammar
+from partita.grammars.itg import bounded_forest, pair_forest
+from partita.grammars.parts import RuleScores
+from partita.grammars.rules import glue_rules, parse_rule
+from partita.kernels import itg_scaled
+
+N_PAIRS = 8
+FORMS = {False: "plain", True: "normal"}
+
+
+def plain_python(n, m, parts):
+    """Z and its derivative with respect to every chart cell, cell by cell, in probabilities."""
+    weights = np.exp(parts).tolist()
+    links, deletions = weights[: n * m], weights[n * m : n * m + n]
+    insertions, (straight, inverted) = weights[n * m + n : -2], weights[-2:]
+    cells = [
+        (s, t, k, end)
+        for t in range(n + 1)
+        for s in range(t, -1, -1)
+        for end in range(m + 1)
+        for k in range(end, -1, -1)
+    ]
+
+    def binary(cell):
+        s, t, k, end = cell
+        for S in range(s, t + 1):
+            for u in range(k, end + 1):
+                yield straight, (s, S, k, u), (S, t, u, end)
+                yield inverted, (s, S, u, end), (S, t, k, u)
+
+    inside = defaultdict(float)
+    for cell in cells:
+        s, t, k, end = cell
+        total = 0.0
+        if (t - s, end - k) == (1, 1):
+            total += links[s * m + k]
+        elif (t - s, end - k) == (1, 0):
+            total += deletions[s]
+        elif (t - s, end - k) == (0, 1):
+            total += insertions[k]
+        for weight, left, right in binary(cell):
+            total += weight * inside.get(left, 0.0) * inside.get(right, 0.0)
+        inside[cell] = total
+    outside = defaultdict(float)
+    outside[0, n, 0, m] = 1.0
+    for cell in reversed(cells):
+        for weight, left, right in binary(cell):
+            outside[left] += outside[cell] * weight * inside[right]
+            outside[right] += outside[cell] * weight * inside[left]
+    return inside[0, n, 0, m]
+
+
+def dense_inside(parts, n, normal_form):
+    """Log-partition of a batch of pairs, as the library calls its kernel."""
+    sizes = np.full(N_PAIRS, n)
+    offsets = np.arange(N_PAIRS + 1) * (n * n + 2 * n + 2)
+    log_partition, safe = np.empty(N_PAIRS), np.empty(N_PAIRS, dtype=np.bool_)
+    itg_scaled.log_partitions(parts, offsets, sizes, sizes, normal_form, log_partition, safe)
+    return log_partition
+
+
+def pair_times(n, with_python):
+    """Times per pair in milliseconds of n x n words, and a check that the answers agree."""
+    parts = np.random.default_rng(n).normal(size=(N_PAIRS, n * n + 2 * n + 2))
+    scores = RuleScores.from_flat(parts[0], (n, n), n)
+    words = np.ones(n)
+    for normal_form, name in FORMS.items():
+        sizes = np.full(N_PAIRS, n)
+        flat = parts.ravel()
+        inside = best_time(lambda: dense_inside(flat, n, normal_form)) / N_PAIRS
+        both = best_time(lambda: infer_flat(flat, sizes, sizes, normal_form=normal_form)) / N_PAIRS
+        forest = pair_forest(np.ones((n, n)), words, words, normal_form=normal_form)
+        structures = HypergraphDistribution(
+            forest.hypergraph, forest.edge_scores(scores)
+        ).structures
+        edge_scores = forest.edge_scores(scores)
+        graph = best_time(lambda: structures.infer(edge_scores), repeats=5)
+        total = structures.infer(edge_scores).log_partition[0]
+        np.testing.assert_allclose(dense_inside(flat, n, normal_form)[0], total, atol=1e-10)
+        row = {"inside": 1e3 * inside, "inside + outside": 1e3 * both, "hypergraph": 1e3 * graph}
+        if with_python and not normal_form:
+            np.testing.assert_allclose(np.log(plain_python(n, n, parts[0])), total, atol=1e-9)
+            row["plain Python"] = 1e3 * best_time(lambda: plain_python(n, n, parts[0]), repeats=1)
+        yield {"words": f"{n} x {n}", "form": name, **row}
+
+
+def building_times(n, longest):
+    """Edges per second of building forests, hypergraph included."""
+    words = np.ones(n)
+    sparse = np.random.default_rng(n).random((n, n)) < 0.2
+    for normal_form, name in FORMS.items():
+        kinds = {
+            "D(x, y), all links": lambda f=normal_form: pair_forest(
+                np.ones((n, n)), words, words, normal_form=f
+            ),
+            "D(x, y), a fifth": lambda f=normal_form: pair_forest(
+                sparse, words, words, normal_form=f
+            ),
+            f"D_{longest}(x)": lambda f=normal_form: bounded_forest(
+                [[-1]] * n, words, True, longest, normal_form=f
+            ),
+        }
+        for kind, build in kinds.items():
+            n_edges = build().hypergraph.n_edges
+            taken = best_time(build, repeats=5)
+            yield {
+                "forest": kind,
+                "words": n,
+                "form": name,
+                "edges": n_edges,
+                "ms": 1e3 * taken,
+                "M edges/s": n_edges / taken / 1e6,
+            }
+
+
+def hiero_times(n):
+    """Parsing with word rules, and rules with one and two nonterminals around every word."""
+    words = [f"w{i}" for i in range(n)]
+    lines = []
+    for word in words:
+        lines.append(f"[X] ||| {word} ||| {word.upper()}")
+        lines.append(f"[X] ||| {word} [X,1] ||| [X,1] {word.upper()}")
+        lines.append(f"[X] ||| [X,1] {word} [X,2] ||| [X,2] {word.upper()} [X,1]")
+    grammar = HieroGrammar([*map(parse_rule, lines), *glue_rules()])
+    target = [word.upper() for word in words]
+    for name, parse in (
+        ("D(x)", lambda: grammar.parse(words)),
+        ("D(x, y)", lambda: grammar.parse_pair(words, target)),
+    ):
+        n_edges = parse().hypergraph.n_edges
+        taken = best_time(parse, repeats=3)
+        yield {"forest": name, "words": n, "edges": n_edges, "ms": 1e3 * taken}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--smoke", action="store_true", help="small pairs, nothing is written")
+    options = parser.parse_args()
+    pairs = Table("Bitext parsing, milliseconds a pair, one thread")
+    for n in (4,) if options.smoke else (8, 12, 20):
+        for row in pair_times(n, with_python=n <= 12):
+            pairs.add(**row)
+    forests = Table("Building forests of inversion transduction grammars")
+    for n, longest in ((4, 5),) if options.smoke else ((8, 10), (15, 20)):
+        for row in building_times(n, longest):
+            forests.add(**row)
+    hiero = Table("Parsing with synchronous rules")
+    for n in (4,) if options.smoke else (8, 15):
+        for row in hiero_times(n):
+            hiero.add(**row)
+    for table in (pairs, forests, hiero):
+        print(table)
+    if not options.smoke:
+        print(f"\nWritten to {write_json('itg', [pairs, forests, hiero])}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""Distributions over dependency trees: arcs in, heads out."""
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partita.arrays import Array, FloatArray
+from partita.distribution.base import Distribution
+from partita.kernels.labels import fill_unused
+from partita.structures.batch import (
+    Form,
+    check_scores,
+    is_list,
+    number_array,
+    recognise,
+    word_counts,
+)
+from partita.structures.trees import Trees
+
+ARCS = (
+    "(n+1, n+1), a score for every head and modifier with the root as row 0, or "
+    "(n+1, n+1, n_labels) for labelled arcs"
+)
+
+
+class Tree(Distribution):
+    """p(tree) proportional to exp(sum over words of arcs[head, word]); subclasses say which trees.
+
+    Parameters
+    ----------
+    arcs
+        Scores [head, modifier] of shape (n+1, n+1) with the root as row 0, or labelled,
+        (n+1, n+1, n_labels). Column 0 and the diagonal are ignored, whatever is there. A batch is a
+        list of such arrays, or one padded array (B, N+1, N+1) or (B, N+1, N+1, n_labels).
+    single_root
+        Whether exactly one word hangs on the root; else one or more.
+    n_words
+        Number of words of each row of a padded array; all N if left out.
+
+    An array with three axes is a padded batch if `n_words` is given, or if only its last two axes
+    are equal; otherwise it is one labelled sentence.
+
+    A structure is its heads, (n,), with heads[i] the head of word i + 1 and 0 the root; labelled,
+    a tuple (heads, labels). In `score` and `log_prob`, heads that are no tree of the set (a cycle,
+    a second root under `single_root`) are an error; a tree with a forbidden arc gives -inf.
+    """
+
+    structures: Trees
+
+    def __init__(
+        self, arcs: Any, single_root: bool = False, n_words: ArrayLike | None = None
+    ) -> None:
+        form, arrays = _recognise(arcs, n_words)
+        n_labels = _number_of_labels(arrays)
+        for index, array in enumerate(arrays):
+            where = "" if form.kind == "one" else f" of sentence {index}"
+            _check_shape(where, array)
+        lengths = np.array([len(array) - 1 for array in arrays], dtype=np.int64)
+        if n_words is not None:
+            lengths = word_counts(n_words, len(arrays), form.n_padded)
+        structures = self._trees(lengths, n_labels, single_root)
+        self.structures, self._form = structures, form
+        scores = self._flatten(arcs, np.float64)
+        fill_unused(scores, structures.n_words, structures.part_offsets, n_labels or 1, -np.inf)
+        super().__init__(structures, scores, form)
+        if scores.size and not scores.max() < np.inf:
+            for index, array in enumerate(structures.split(scores)):
+                check_scores("arcs" if form.kind == "one" else f"arcs[{index}]", array)
+
+    @staticmethod
+    @abstractmethod
+    def _trees(n_words: Any, n_labels: int | None, single_root: bool) -> Trees:
+        """The set of trees."""
+
+    def pair_marginals(self) -> Any:
+        """p(both arcs), indexed [head, modifier, head2, modifier2]; a list for a batch.
+
+        Twice the same arc gives its marginal; two heads of one word give 0. Of labelled arcs the
+        labels are summed first. The size is (n+1)⁴.
+        """
+        trees = self.structures
+        _, inference = trees.arc_inference(self.scores, self.inference)
+        pairs = [
+            _pairs(covariance, marginals)
+            for covariance, marginals in zip(
+                trees.arc_covariance(self.scores, self.inference),
+                trees.split_arcs(inference.marginals),
+                strict=True,
+            )
+        ]
+        return pairs[0] if self._form.kind == "one" else pairs
+
+    def _flatten(self, values: Any, dtype: type) -> Any:
+        trees = self.structures
+        flat: Array = np.empty(trees.n_parts, dtype=dtype)
+        views = trees.split(flat)
+        given = self._form.split("arcs", values, [view.shape for view in views])
+        for view, array in zip(views, given, strict=True):
+            if dtype is np.bool_ and array.dtype != np.bool_:
+                raise ValueError(
+                    f"arcs has type {array.dtype}; expected booleans, True for an allowed arc."
+                )
+            view[...] = array
+        return flat
+
+    def _shaped(self, parts: FloatArray, combine: np.ufunc = np.add) -> Any:
+        labels = () if self.structures.n_labels is None else (self.structures.n_labels,)
+        return self._form.join(self.structures.split(parts), lambda n: (n + 1, n + 1, *labels))
+
+    def _check_support(self, values: FloatArray) -> None:
+        """As for any distribution, with the word or the constraint at fault where that is clear."""
+        for sentence in np.flatnonzero(values == -np.inf)[:1]:
+            reason = self.structures.why_empty(self.scores, int(sentence))
+            if reason:
+                raise ValueError(
+                    f"sentence {sentence} (counting from 0) has no structure: {reason}. Allow more "
+                    "arcs, or leave the sentence out."
+                )
+        super()._check_support(values)
+
+
+def _recognise(arcs: Any, n_words: ArrayLike | None) -> tuple[Form, list[Array]]:
+    """The form of a caller's arcs, and an array per sentence (padding still there)."""
+    if is_list(arcs):
+        return recognise("arcs", arcs, (2, 3), n_words, ARCS)
+    shape = number_array("arcs", arcs, ARCS).shape
+    n_axes = (2,)
+    if len(shape) == 3:
+        square = shape[1] == shape[2] != shape[0]
+        n_axes = (2,) if n_words is not None or square else (3,)
+    if len(shape) == 4:
+        n_axes = (3,)
+    form, arrays = recognise("arcs", arcs, n_axes, n_words, ARCS)
+    return replace(form, n_padded=max(form.n_padded - 1, 0)), arrays
+
+
+def _number_of_labels(arrays: list[Array]) -> int | None:
+    """The number of labels, the same in every sentence; None for unlabelled arcs."""
+    shapes = {array.shape[2:] for array in arrays}
+    if len(shapes) > 1:
+        found = sorted(shape[0] if shape else 0 for shape in shapes)
+        raise ValueError(
+            f"the sentences of arcs have {found} labels; expected the same number in all."
+        )
+    shape = shapes.pop() if shapes else ()
+    return shape[0] if shape else None
+
+
+def _check_shape(where: str, array: Array) -> None:
+    if array.shape[0] != array.shape[1]:
+        raise ValueError(
+            f"arcs{where} has shape {array.shape}; expected {ARCS}. Use -inf for an arc that "
+            "cannot be."
+        )
+    if len(array) < 2 or array.size == 0:
+        raise ValueError(
+            f"arcs{where} has shape {array.shape}; expected at least one word beside the root, and "
+            "one label where there are any. An empty sentence has no structure: leave it out."
+        )
+
+
+def _pairs(covariance: FloatArray, marginals: FloatArray) -> FloatArray:
+    """p(a and b) = Cov[a, b] + p(a) p(b), exact for the arcs of one word."""
+    n_nodes = len(marginals)
+    flat = marginals.ravel()
+    pairs: FloatArray = (covariance + np.outer(flat, flat)).reshape((n_nodes,) * 4)
+    heads, words = np.arange(n_nodes), np.arange(n_nodes)
+    # A word has one head: its arcs exclude each other, and each is certain given itself.
+    pairs[:, words, :, words] = 0.0
+    pairs[heads[:, None], words, heads[:, None], words] = marginals
+    return pairs

@@ -1,0 +1,22 @@
+"""From text to sparse features of parts: vocabularies, and linear maps from weights to scores."""
+
+from partita.features.base import FeatureMap, JoinedFeatures
+from partita.features.chains import tag_constraints, tag_features, tag_parts
+from partita.features.matrix import FixedScores, MatrixFeatures
+from partita.features.rows import Attributes, RowFeatures
+from partita.features.vocabulary import HashedVocabulary, Vocabulary, VocabularyBuilder
+
+__all__ = [
+    "Attributes",
+    "FeatureMap",
+    "FixedScores",
+    "HashedVocabulary",
+    "JoinedFeatures",
+    "MatrixFeatures",
+    "RowFeatures",
+    "Vocabulary",
+    "VocabularyBuilder",
+    "tag_constraints",
+    "tag_features",
+    "tag_parts",
+]

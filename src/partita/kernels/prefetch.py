@@ -1,0 +1,36 @@
+"""Asking for memory before it is needed: what hides the latency of gathers and scatters."""
+
+from llvmlite import ir
+from numba import types
+from numba.extending import lower_builtin, type_callable
+
+
+def prefetch(array, index):
+    """Fetch the cache line at flat position `index` of a contiguous array; no effect on values.
+
+    Unchecked: an address outside the array is harmless.
+    """
+
+
+@type_callable(prefetch)
+def _type_prefetch(context):
+    def typer(array, index):
+        accepted = isinstance(array, types.Array) and array.layout == "C"
+        return types.void if accepted and isinstance(index, types.Integer) else None
+
+    return typer
+
+
+@lower_builtin(prefetch, types.Array, types.Integer)
+def _lower_prefetch(context, builder, signature, arguments):
+    (array_type, index_type), (array, index) = signature.args, arguments
+    data = context.make_array(array_type)(context, builder, array).data
+    position = context.cast(builder, index, index_type, types.intp)
+    byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+    name = "llvm.prefetch.p0"
+    function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    address = builder.bitcast(builder.gep(data, [position]), byte)
+    # For reading (0; rows are often shared between cores), to be kept in every cache (3), data (1).
+    builder.call(function, [address, flag(0), flag(3), flag(1)])
+    return context.get_dummy_value()

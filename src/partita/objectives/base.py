@@ -1,0 +1,226 @@
+"""What an objective is: a statistic of a batch, a way to pull a slope back, and a loss."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from partita.arrays import FloatArray
+from partita.distribution.base import Distribution
+
+Pullback = Callable[[FloatArray], FloatArray]
+"""Slope of the loss with respect to the summed statistic -> gradient with respect to `p.scores`."""
+
+Schedule = Callable[[int], float]
+"""Iteration (counted from 0) -> weight of a term."""
+
+
+class Objective(ABC):
+    """A loss of a whole corpus: loss(total), where total = the statistics of all batches summed.
+
+    One batch at a time, `objective(p, target)` gives the statistic and a pullback; the caller sums
+    the statistics, asks `loss` for the loss and its slope, and pulls the slope back through every
+    batch. Nothing expensive beyond the statistic is computed until a pullback is called.
+
+        statistics, pullbacks = zip(*(objective(p, target) for p, target in batches))
+        loss, slope = objective.loss(sum(statistics))
+        gradients = [pullback(slope) for pullback in pullbacks]
+
+    `target` is what the objective compares with, prepared once per batch by
+    `partita.objectives.targets`; `sample_weights` holds one number per sentence (all 1 if left
+    out).
+    """
+
+    needs_total: bool
+    """Whether the slope is known only after a first pass over the whole corpus.
+
+    If not, the loss is the statistic itself, `slope` is [1.0], and one pass does it.
+    """
+    n_statistics: int
+    """The length of the statistic."""
+
+    @abstractmethod
+    def __call__(
+        self, p: Distribution, target: Any, sample_weights: FloatArray | None = None
+    ) -> tuple[FloatArray, Pullback]:
+        """The statistic of a batch, shape (n_statistics,), and its pullback."""
+
+    @abstractmethod
+    def loss(self, total: FloatArray) -> tuple[float, FloatArray]:
+        """The loss, and its slope with respect to `total`, both for the summed statistic."""
+
+    def __add__(self, other: "Objective | Sum") -> "Sum":
+        return as_sum(self) + other
+
+    def __rmul__(self, weight: float | Schedule) -> "Sum":
+        return Sum((Term(self, weight),))
+
+
+class Gradient(Protocol):
+    """Computes the gradient of all sentences' losses with respect to the scores, when asked."""
+
+    def __call__(self) -> FloatArray:
+        """The gradient, shape (n_parts,); the caller may overwrite it."""
+
+
+class AdditiveObjective(Objective):
+    """A loss that is a sum over batches: the statistic, shape (1,), is the loss itself."""
+
+    needs_total = False
+    n_statistics = 1
+
+    def loss(self, total: FloatArray) -> tuple[float, FloatArray]:
+        """The statistic is the loss, and the slope [1.0]."""
+        return float(total[0]), np.ones(1)
+
+
+class SentenceObjective(AdditiveObjective):
+    """A loss that is the sum of the losses of the sentences, each times its sample weight.
+
+    A sentence's loss depends on the scores of its own parts only, so a subclass gives the losses
+    and their gradient, and the weights are applied here.
+    """
+
+    @abstractmethod
+    def losses(self, p: Distribution, target: Any) -> tuple[FloatArray, Gradient]:
+        """The loss of each sentence, shape (n_sentences,), and the gradient of their sum."""
+
+    def __call__(
+        self, p: Distribution, target: Any, sample_weights: FloatArray | None = None
+    ) -> tuple[FloatArray, Pullback]:
+        """The weighted sum of the sentences' losses, shape (1,), and its pullback."""
+        losses, gradient = self.losses(p, target)
+        if sample_weights is None:
+            return losses.sum(keepdims=True), lambda slope: scaled(gradient(), slope[0])
+        weights = checked_weights(sample_weights, len(losses))
+        # A sentence of weight 0 is left out, even where its loss is infinite.
+        used = weights > 0
+        total = (weights[used] @ losses[used]).reshape(1)
+        return total, lambda slope: gradient() * spread(p, slope[0] * weights)
+
+
+def scaled(gradient: FloatArray, factor: float) -> FloatArray:
+    """gradient * factor, in place, and no work at all where the factor is 1."""
+    if factor != 1.0:
+        gradient *= factor
+    return gradient
+
+
+def spread(p: Distribution, values: FloatArray) -> FloatArray:
+    """A number per sentence as a number per part."""
+    return np.repeat(values, np.diff(p.structures.part_offsets))
+
+
+def checked_weights(sample_weights: FloatArray | None, n_items: int) -> FloatArray:
+    """A finite number, 0 or more, for each item; 1 where none came."""
+    if sample_weights is None:
+        return np.ones(n_items)
+    weights = np.asarray(sample_weights, dtype=np.float64)
+    if weights.shape != (n_items,):
+        raise ValueError(
+            f"sample_weights has shape {weights.shape}; expected ({n_items},), one number for "
+            "each sentence of the batch."
+        )
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError("sample_weights has a value that is negative or not finite.")
+    return weights
+
+
+@dataclass(frozen=True)
+class Term:
+    """An objective with its weight: a number, or a schedule of the iteration."""
+
+    objective: Objective
+    weight: float | Schedule = 1.0
+
+    @property
+    def name(self) -> str:
+        """The objective's class, which names its data: `{"Entropy": unlabelled}`."""
+        return type(self.objective).__name__
+
+    def weight_at(self, iteration: int) -> float:
+        """The weight in an iteration, counted from 0."""
+        return _at(self.weight, iteration)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Weighted objectives, each with data of its own: `Likelihood() + 0.1 * Entropy()`.
+
+    Loss = sum over terms of weight * loss(total of the term). Weights may change from iteration
+    to iteration (see `ramp`). Terms that are given the same batches can share one distribution,
+    and so one inference, per batch.
+
+    >>> from partita.objectives import Entropy, Likelihood, ramp
+    >>> objective = Likelihood() + ramp(0.1, over=20) * Entropy()
+    >>> objective.names
+    ['Likelihood', 'Entropy']
+    >>> objective.weights_at(iteration=10)
+    [1.0, 0.05]
+    """
+
+    terms: tuple[Term, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """A name for each term's data; a term of a kind that came before is numbered, from 2."""
+        kinds = [term.name for term in self.terms]
+        earlier = [kinds[:index].count(kind) for index, kind in enumerate(kinds)]
+        return [
+            f"{kind}{count + 1}" if count else kind
+            for kind, count in zip(kinds, earlier, strict=True)
+        ]
+
+    def weights_at(self, iteration: int) -> list[float]:
+        """The weight of each term in an iteration, counted from 0."""
+        return [term.weight_at(iteration) for term in self.terms]
+
+    def loss(
+        self, totals: Sequence[FloatArray], iteration: int = 0
+    ) -> tuple[float, list[FloatArray]]:
+        """The loss for one total statistic per term, and the slope for each term's pullbacks."""
+        loss, slopes = 0.0, []
+        for term, total in zip(self.terms, totals, strict=True):
+            weight = term.weight_at(iteration)
+            term_loss, slope = term.objective.loss(total)
+            # A term that is switched off contributes nothing, even where its loss is infinite.
+            loss += weight * term_loss if weight else 0.0
+            slopes.append(weight * slope)
+        return loss, slopes
+
+    def __add__(self, other: "Objective | Sum") -> "Sum":
+        return Sum(self.terms + as_sum(other).terms)
+
+    def __rmul__(self, factor: float | Schedule) -> "Sum":
+        return Sum(tuple(Term(t.objective, _product(factor, t.weight)) for t in self.terms))
+
+
+def as_sum(objective: Objective | Sum) -> Sum:
+    """A single objective as a sum of one term; a sum as it is."""
+    return objective if isinstance(objective, Sum) else Sum((Term(objective),))
+
+
+def _at(weight: float | Schedule, iteration: int) -> float:
+    return float(weight(iteration) if callable(weight) else weight)
+
+
+def _product(factor: float | Schedule, weight: float | Schedule) -> float | Schedule:
+    if callable(factor) or callable(weight):
+        return lambda iteration: _at(factor, iteration) * _at(weight, iteration)
+    return factor * weight
+
+
+def ramp(weight: float, over: int, *, start: int = 0) -> Schedule:
+    """A weight that grows evenly from 0 at iteration `start` to `weight`, `over` iterations later.
+
+    A large weight of a regulariser from the first iteration often leads to a bad optimum.
+
+    >>> schedule = ramp(0.1, over=20)
+    >>> [schedule(iteration) for iteration in (0, 10, 20, 30)]
+    [0.0, 0.05, 0.1, 0.1]
+    """
+    if over < 1:
+        raise ValueError(f"over is {over}; expected a number of iterations, 1 or more.")
+    return lambda iteration: weight * min(max((iteration - start) / over, 0.0), 1.0)

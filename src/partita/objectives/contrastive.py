@@ -1,0 +1,153 @@
+"""Learning by comparison with other structures or other sentences, instead of all there are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+from zlib import crc32
+
+import numpy as np
+
+from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.distribution.base import Distribution
+from partita.objectives.base import (
+    AdditiveObjective,
+    Gradient,
+    Pullback,
+    SentenceObjective,
+    checked_weights,
+    spread,
+)
+from partita.objectives.targets import Counts, sums_by_group
+from partita.structures.base import Structure
+
+
+class ContrastiveDivergence(SentenceObjective):
+    """mean score of sampled structures - score(target); gradient mean of samples - target.
+
+    The likelihood's gradient with `n_samples` structures in place of all (Hinton 2002). Hinton
+    lets a Markov chain run a few steps from the target; here the samples come exactly from the
+    model, as after infinitely many, so that the gradient is unbiased. The value is only a
+    contrast, of which no optimiser should expect that it falls. The target is `Counts.of(...)`.
+
+    The samples depend on `rng` (asked once, here), the scores and the target, not on the order in
+    which batches come: the same seed gives the same model for any number of threads.
+
+    >>> from partita import LinearChain
+    >>> p = LinearChain(np.array([[0.0, -np.inf]]), np.zeros((2, 2)))
+    >>> objective = ContrastiveDivergence(5, np.random.default_rng(0))
+    >>> float(objective(p, Counts.of(p.structures, [[0]]))[0][0])  # only tag 0 can be sampled
+    0.0
+    """
+
+    def __init__(self, n_samples: int, rng: np.random.Generator) -> None:
+        if n_samples < 1:
+            raise ValueError(f"n_samples is {n_samples}; expected at least 1.")
+        self.n_samples = n_samples
+        self._seed = int(rng.integers(2**32))
+
+    def losses(self, p: Distribution, target: Counts) -> tuple[FloatArray, Gradient]:
+        """Mean score of the samples - score(target)."""
+        rng = np.random.default_rng([self._seed, crc32(p.scores.data), crc32(target.parts.data)])
+        samples = p.structures.sample(p.scores, p.inference, self.n_samples, rng)
+        mean = np.zeros(p.structures.n_parts)
+        for k in range(self.n_samples):
+            mean += p.structures.counts([_item(drawn, k) for drawn in samples])
+        mean /= self.n_samples
+        losses = p.flat_score(mean) - target.score(p.scores)
+        return losses, lambda: target.subtracted_from(mean)
+
+
+def _item(samples: Any, k: int) -> Structure:
+    """Sample k of one sentence; structures in several arrays have the samples along each."""
+    if isinstance(samples, tuple):
+        return tuple(_item(field, k) for field in samples)
+    return samples[k]
+
+
+@dataclass(frozen=True)
+class Neighbourhoods:
+    """Which sentences of a batch are compared with which: a row of each vector per sentence.
+
+    Every group has at least one observed sentence and one neighbour; a sentence may be both, and
+    usually the observed one is among its own neighbours.
+    """
+
+    groups: IntArray
+    """The group of each sentence, 0 to n_groups - 1."""
+    observed: BoolArray
+    """Whether it was observed."""
+    neighbours: BoolArray
+    """Whether it is in the neighbourhood."""
+
+    @classmethod
+    def of(cls, n_neighbours: Sequence[int]) -> Self:
+        """Groups end to end, in each the observed sentence first, and all of it the neighbourhood.
+
+        >>> Neighbourhoods.of([2, 1]).groups
+        array([0, 0, 1])
+        """
+        groups = np.repeat(np.arange(len(n_neighbours)), n_neighbours)
+        observed = np.diff(groups, prepend=-1) > 0
+        return cls(groups, observed, np.ones(len(groups), dtype=np.bool_))
+
+    @classmethod
+    def pairs(cls, n_pairs: int) -> Self:
+        """Sentences 0, 2, 4, ... are observed, and each one's neighbourhood is the next sentence.
+
+        For two sets of structures of the same sentence, the smaller within the larger: the
+        derivations of the observed translation, and those of all translations.
+        """
+        is_even = np.arange(2 * n_pairs) % 2 == 0
+        return cls(np.repeat(np.arange(n_pairs), 2), is_even, ~is_even)
+
+
+class ContrastiveEstimation(AdditiveObjective):
+    """log sum over neighbours of exp A - log sum over observed of exp A, summed over groups.
+
+    Minus the log-probability that the observed sentence is the right one in its neighbourhood
+    (Smith and Eisner 2005): learning without labels, from what the observed sentence has that its
+    neighbours lack. The batch holds the observed sentences and their neighbours (see
+    `partita.objectives.neighbourhoods`), and the target, `Neighbourhoods`, says which is which;
+    `sample_weights` has one number per group. With `Neighbourhoods.pairs` this is the marginal
+    likelihood of a model with latent variables, log Z(x) - log Z(x, y), for two forests that share
+    only features. The gradient of a sentence is its marginals times (its share of the
+    neighbourhood - its share of what is observed).
+
+    >>> from partita import LinearChain
+    >>> p = LinearChain([np.zeros((2, 2)), np.zeros((1, 2))], np.zeros((2, 2)))
+    >>> statistic, pullback = ContrastiveEstimation()(p, Neighbourhoods.of([2]))
+    >>> float(np.exp(-statistic[0]).round(9))  # 4 structures of 4 + 2
+    0.666666667
+    """
+
+    def __call__(
+        self, p: Distribution, target: Neighbourhoods, sample_weights: FloatArray | None = None
+    ) -> tuple[FloatArray, Pullback]:
+        """The weighted sum of the groups' losses, shape (1,), and its pullback."""
+        log_partition = p.inference.log_partition
+        n_groups = int(target.groups.max(initial=-1)) + 1
+        weights = checked_weights(sample_weights, n_groups)
+        near, near_share = _log_sums(log_partition, target.groups, target.neighbours, n_groups)
+        seen, seen_share = _log_sums(log_partition, target.groups, target.observed, n_groups)
+
+        def pullback(slope: FloatArray) -> FloatArray:
+            factor = slope[0] * weights[target.groups] * (near_share - seen_share)
+            return spread(p, factor) * p.inference.marginals
+
+        return (weights @ (near - seen)).reshape(1), pullback
+
+
+def _log_sums(
+    values: FloatArray, groups: IntArray, members: BoolArray, n_groups: int
+) -> tuple[FloatArray, FloatArray]:
+    """log sum exp of the members of each group, and each sentence's share of its group's sum."""
+    largest = np.full(n_groups, -np.inf)
+    np.maximum.at(largest, groups[members], values[members])
+    if (largest == -np.inf).any():
+        raise ValueError(
+            f"group {int(np.argmin(largest))} has no observed sentence, or no neighbour; expected "
+            "at least one of each."
+        )
+    shares = np.where(members, np.exp(np.where(members, values - largest[groups], 0.0)), 0.0)
+    sums = sums_by_group(shares, groups, n_groups)
+    return largest + np.log(sums), shares / sums[groups]

@@ -1,0 +1,67 @@
+"""Learning with a cost in view: what a wrong part costs."""
+
+from partita.arrays import FloatArray
+from partita.distribution.base import Distribution
+from partita.objectives.base import Gradient, SentenceObjective
+from partita.objectives.targets import CostedCounts, Counts
+
+
+class ExpectedCost(SentenceObjective):
+    """Expected cost of a structure drawn from p (minimum risk): <cost, marginals>.
+
+    The target is a cost for every part, (n_parts,); `wrong_parts(counts, n_parts)` makes the
+    number of wrong parts. The gradient is covariance_product(cost).
+
+    >>> import numpy as np
+    >>> from partita import LinearChain
+    >>> p = LinearChain(np.zeros((2, 2)), np.zeros((2, 2)))
+    >>> wrong_tags = np.array([0.0, 1.0, 1.0, 0.0] + [0.0] * 4)  # the tags are 0 1
+    >>> statistic, pullback = ExpectedCost()(p, wrong_tags)
+    >>> float(statistic[0].round(9))
+    1.0
+    """
+
+    def losses(self, p: Distribution, cost: FloatArray) -> tuple[FloatArray, Gradient]:
+        """<cost, marginals>."""
+        return p.flat_expectation(cost), lambda: p.flat_covariance_product(cost)
+
+
+class SoftmaxMargin(SentenceObjective):
+    """A(scores + cost) - score(target): the likelihood, harder for costly structures.
+
+    An upper bound of the expected cost (Gimpel and Smith 2010). The target is
+    `CostedCounts(counts, cost)`; gradient marginals(scores + cost) - target.
+
+    >>> import numpy as np
+    >>> from partita import LinearChain
+    >>> p = LinearChain(np.zeros((1, 2)), np.zeros((2, 2)))
+    >>> target = CostedCounts(Counts.of(p.structures, [[0]]), np.zeros(6))
+    >>> bool(np.isclose(SoftmaxMargin()(p, target)[0][0], np.log(2)))  # no cost: the likelihood
+    True
+    """
+
+    def losses(self, p: Distribution, target: CostedCounts) -> tuple[FloatArray, Gradient]:
+        """A(scores + cost) - score(target)."""
+        inference = p.with_scores(p.scores + target.cost).inference
+        losses = inference.log_partition - target.counts.score(p.scores)
+        return losses, lambda: target.counts.subtracted_from(inference.marginals)
+
+
+class StructuredPerceptron(SentenceObjective):
+    """max score - score(target), which is 0 where the target is best; gradient best - target.
+
+    The gradient is one of the subgradients where several structures are best. Use a constant step
+    and an optimiser that averages. The target is `Counts.of(structures, ...)`.
+
+    >>> import numpy as np
+    >>> from partita import LinearChain
+    >>> p = LinearChain(np.array([[0.0, 3.0]]), np.zeros((2, 2)))
+    >>> float(StructuredPerceptron()(p, Counts.of(p.structures, [[0]]))[0][0])
+    3.0
+    """
+
+    def losses(self, p: Distribution, target: Counts) -> tuple[FloatArray, Gradient]:
+        """max score - score(target)."""
+        return p.best.scores - target.score(p.scores), lambda: target.subtracted_from(
+            p.structures.counts(p.best.structures)
+        )

@@ -1,0 +1,147 @@
+"""Spanning trees: every word has a head and descends from the root; arcs may cross."""
+
+import heapq
+
+import numpy as np
+
+from partita.arrays import FloatArray, IntArray
+from partita.kernels import (
+    arborescence,
+    spanning_covariance,
+    spanning_elimination,
+    spanning_pairs,
+    spanning_sample,
+    spanning_wide,
+)
+from partita.structures.base import Inference
+from partita.structures.trees import Trees
+
+
+class SpanningTrees(Trees):
+    """All trees, crossing arcs allowed: (n+1)^(n-1) of n words, n^(n-1) with a single root."""
+
+    is_projective = False
+
+    def _infer_arcs(self, arcs: FloatArray) -> Inference:
+        """Elimination without subtraction, O(n³); with unbounded numbers where it underflows."""
+        log_partition, marginals = np.empty(self.n_sentences), np.empty(self.arc_offsets[-1])
+        shape = self.arc_offsets, self.n_words, self.single_root
+        is_safe = spanning_elimination.marginals(arcs, *shape, log_partition, marginals)
+        unsafe = np.flatnonzero(~is_safe)
+        if unsafe.size:
+            spanning_wide.marginals(arcs, *shape, unsafe, log_partition, marginals)
+        return Inference(log_partition, marginals, (is_safe, unsafe))
+
+    def _arc_covariance_product(
+        self, arcs: FloatArray, inference: Inference, direction: FloatArray
+    ) -> FloatArray:
+        """The elimination differentiated along the direction, O(n³)."""
+        product = np.empty(self.arc_offsets[-1])
+        is_safe, unsafe = inference.state
+        shape = self.arc_offsets, self.n_words, self.single_root
+        given = arcs, direction, inference.marginals
+        spanning_covariance.product(*given, *shape, is_safe, product)
+        if unsafe.size:
+            spanning_wide.covariance_product(*given, *shape, unsafe, product)
+        return product
+
+    def _arc_covariance(self, arcs: FloatArray, inference: Inference) -> list[FloatArray]:
+        """O(n⁴) from one elimination; where that would underflow, from products in O(n⁵)."""
+        is_safe, _ = inference.state
+        return [
+            self._safe_covariance(arcs, inference, sentence)
+            if is_safe[sentence]
+            else self._wide_covariance(arcs, inference, sentence)
+            for sentence in range(self.n_sentences)
+        ]
+
+    def _safe_covariance(self, arcs: FloatArray, inference: Inference, b: int) -> FloatArray:
+        first, end = self.arc_offsets[b], self.arc_offsets[b + 1]
+        covariance = np.empty((end - first, end - first))
+        spanning_pairs.covariance(
+            arcs,
+            first,
+            self.n_words[b],
+            self.single_root,
+            inference.marginals[first:end],
+            covariance,
+        )
+        return covariance
+
+    def _wide_covariance(self, arcs: FloatArray, inference: Inference, b: int) -> FloatArray:
+        first, end = self.arc_offsets[b], self.arc_offsets[b + 1]
+        one = arcs[first:end].copy(), inference.marginals[first:end].copy()
+        offsets, lengths = np.array([0, end - first]), self.n_words[b : b + 1]
+        covariance = np.zeros((end - first, end - first))
+        for part in np.flatnonzero(one[1]):
+            direction = np.zeros(end - first)
+            direction[part] = 1.0
+            spanning_wide.covariance_product(
+                one[0], direction, one[1], offsets, lengths, self.single_root,
+                np.zeros(1, dtype=np.int64), covariance[part],
+            )  # fmt: skip
+        return covariance
+
+    def _best_heads(self, arcs: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Chu-Liu-Edmonds on the dense matrix, O(n²)."""
+        heads = np.empty(self.word_offsets[-1], dtype=np.int64)
+        scores = np.empty(self.n_sentences)
+        arborescence.best_trees(
+            arcs, self.arc_offsets, self.word_offsets, self.n_words, self.single_root, heads, scores
+        )
+        return heads, scores
+
+    def _arc_max_marginals(self, arcs: FloatArray) -> FloatArray:
+        """A decoding with each arc forced, O(n⁴)."""
+        bests = np.empty(self.arc_offsets[-1])
+        arborescence.max_marginals(arcs, self.arc_offsets, self.n_words, self.single_root, bests)
+        return bests
+
+    def _k_best_heads(self, arcs: FloatArray, k: int) -> list[list[tuple[IntArray, float]]]:
+        """Each tree taken out splits its set into at most n, which are decoded: O(k n³)."""
+        heads, scores = self._best_heads(arcs)
+        return [
+            self._k_best(arcs, sentence, k, tree, float(score)) if score > -np.inf else []
+            for sentence, (tree, score) in enumerate(
+                zip(self._split_words(heads), scores, strict=True)
+            )
+        ]
+
+    def _k_best(
+        self, arcs: FloatArray, sentence: int, k: int, tree: IntArray, score: float
+    ) -> list[tuple[IntArray, float]]:
+        """Lawler's partition: see `arborescence.branches` for the sets that are queued."""
+        n_words = int(self.n_words[sentence])
+        # A count breaks ties, since arrays cannot be compared.
+        queue = [(-score, 0, tree, 0, np.zeros(n_words + 1, dtype=np.bool_))]
+        found: list[tuple[IntArray, float]] = []
+        n_queued = 1
+        while queue and len(found) < k:
+            loss, _, tree, branch, forbidden = heapq.heappop(queue)
+            found.append((tree, -loss))
+            heads = np.zeros((n_words, n_words), dtype=np.int64)
+            scores = np.empty(n_words)
+            arborescence.branches(
+                arcs, self.arc_offsets[sentence], n_words, self.single_root,
+                tree, branch, forbidden, heads, scores,
+            )  # fmt: skip
+            for word in np.flatnonzero(scores > -np.inf).tolist():
+                excluded = forbidden.copy() if word == branch else np.zeros_like(forbidden)
+                excluded[tree[word]] = True
+                item = (-float(scores[word]), n_queued, heads[word], word, excluded)
+                heapq.heappush(queue, item)
+                n_queued += 1
+        return found
+
+    def _sample_heads(
+        self, arcs: FloatArray, inference: Inference, size: int, rng: np.random.Generator
+    ) -> list[IntArray]:
+        """Wilson's algorithm; a single root is drawn from its marginal first."""
+        samples = []
+        for first, n_words in zip(self.arc_offsets[:-1], self.n_words, strict=True):
+            heads = np.zeros((size, n_words), dtype=np.int64)
+            spanning_sample.sample(
+                arcs, first, n_words, self.single_root, inference.marginals, rng, heads
+            )
+            samples.append(heads)
+        return samples

@@ -1,0 +1,261 @@
+"""Dependency trees: an arc from a head to every word. Labels of arcs are handled here, once."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partita.arrays import Array, FloatArray, IntArray
+from partita.kernels import labels as label_kernels
+from partita.structures.base import Best, Inference, Structure, Structures
+from partita.structures.batch import offsets, word_counts
+from partita.structures.labelled import best_labellings, labelled_covariance
+from partita.structures.tree_checks import check_tree, checked_row, why_empty
+
+
+class Trees(Structures):
+    """All dependency trees of sentences of `n_words` words; subclasses say which kind of tree.
+
+    The parts of a sentence of n words are its arcs, [head, modifier] of shape (n+1, n+1) in C
+    order with the root as row 0; with labels, (n+1, n+1, n_labels). Column 0 and the diagonal
+    belong to no tree: what is there is ignored, even NaN, and results there are 0, or -inf among
+    max-marginals.
+
+    A structure is its heads, (n,), where heads[i] is the head of word i + 1 and 0 the root; with
+    labels it is a tuple (heads, labels). Where `single_root`, exactly one word hangs on the root.
+
+    A subclass supplies the methods on unlabelled arcs, below; their `arcs` are flat, with the
+    (n+1)² arcs of sentence b from `arc_offsets[b]` on, and unused cells must not be read.
+    """
+
+    is_projective: ClassVar[bool]
+    """Whether trees with crossing arcs are left out."""
+
+    def __init__(
+        self, n_words: ArrayLike, n_labels: int | None = None, *, single_root: bool = False
+    ) -> None:
+        n_words = np.asarray(n_words)
+        self.n_words = word_counts(n_words, n_words.size, longest=2**31)
+        self.n_labels = n_labels
+        self.single_root = single_root
+        # Counted in floating point first, since the product of lengths can wrap around.
+        most = (self.n_words.max(initial=0) + 1.0) ** 2 * (n_labels or 1)
+        if most > 2**62:
+            raise ValueError(
+                f"a sentence of {self.n_words.max()} words with {n_labels or 1} labels has more "
+                "arcs than can be counted in 64 bits; check n_words."
+            )
+        self.arc_offsets = offsets((self.n_words + 1) ** 2)
+        self.part_offsets = offsets((self.n_words + 1) ** 2 * (n_labels or 1))
+        self.word_offsets = offsets(self.n_words)
+
+    # ------------------------------------------------------------------ unlabelled arcs, by kind
+
+    @abstractmethod
+    def _infer_arcs(self, arcs: FloatArray) -> Inference:
+        """Log-partition and marginals of unlabelled arcs."""
+
+    @abstractmethod
+    def _arc_covariance_product(
+        self, arcs: FloatArray, inference: Inference, direction: FloatArray
+    ) -> FloatArray:
+        """Covariance of the arcs times a direction that is 0 wherever the marginal is."""
+
+    @abstractmethod
+    def _arc_covariance(self, arcs: FloatArray, inference: Inference) -> list[FloatArray]:
+        """Dense covariance of the arcs, ((n+1)², (n+1)²) for each sentence."""
+
+    @abstractmethod
+    def _best_heads(self, arcs: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Heads of the best trees, all words end to end, and their scores (-inf where none)."""
+
+    @abstractmethod
+    def _arc_max_marginals(self, arcs: FloatArray) -> FloatArray:
+        """For each arc the score of the best tree that uses it; -inf if none does."""
+
+    @abstractmethod
+    def _k_best_heads(self, arcs: FloatArray, k: int) -> list[list[tuple[IntArray, float]]]:
+        """The k best trees of each sentence, best first; fewer if there are fewer."""
+
+    @abstractmethod
+    def _sample_heads(
+        self, arcs: FloatArray, inference: Inference, size: int, rng: np.random.Generator
+    ) -> list[IntArray]:
+        """`size` independent trees of each sentence, (size, n)."""
+
+    # ------------------------------------------------------------------ log-partition and gradient
+
+    def infer(self, scores: FloatArray) -> Inference:
+        """Labels are summed out, log sum_l exp(score), and shared out again: p(l | arc) p(arc)."""
+        if self.n_labels is None:
+            return self._infer_arcs(scores)
+        arcs = np.empty(self.arc_offsets[-1])
+        marginals = np.empty(self.n_parts)
+        label_kernels.sum_labels(
+            scores, self.n_words, self.arc_offsets, self.n_labels, arcs, marginals
+        )
+        inference = self._infer_arcs(arcs)
+        label_kernels.spread(inference.marginals, self.n_labels, marginals)
+        return Inference(inference.log_partition, marginals, (arcs, inference))
+
+    def arc_inference(
+        self, scores: FloatArray, inference: Inference
+    ) -> tuple[FloatArray, Inference]:
+        """Scores and inference of the arcs, labels summed out, behind those of all parts."""
+        if self.n_labels is None:
+            return scores, inference
+        arcs, inner = inference.state
+        return arcs, inner
+
+    def covariance_product(
+        self, scores: FloatArray, inference: Inference, direction: FloatArray
+    ) -> FloatArray:
+        """q (arc_product(D) + p(arc) (d - D)), with q = p(l | arc) and D(arc) = sum_l q d."""
+        if self.n_labels is None:
+            return self._arc_covariance_product(scores, inference, direction)
+        arcs, inner = self.arc_inference(scores, inference)
+        means, product = np.empty(self.arc_offsets[-1]), np.empty(self.n_parts)
+        both = inference.marginals, inner.marginals, direction
+        label_kernels.mean_direction(*both, self.n_labels, means)
+        arc_product = self._arc_covariance_product(arcs, inner, means)
+        label_kernels.spread_product(*both, means, arc_product, self.n_labels, product)
+        return product
+
+    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
+        """Dense covariance of each sentence, from that of its arcs."""
+        matrices = self.arc_covariance(scores, inference)
+        if self.n_labels is None:
+            return matrices
+        _, inner = self.arc_inference(scores, inference)
+        all_marginals = self.split(inference.marginals), self.split_arcs(inner.marginals)
+        return [
+            labelled_covariance(matrix, marginals, arc_marginals)
+            for matrix, marginals, arc_marginals in zip(matrices, *all_marginals, strict=True)
+        ]
+
+    def arc_covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
+        """Dense covariance of the arcs of each sentence, labels summed out."""
+        return self._arc_covariance(*self.arc_inference(scores, inference))
+
+    # ------------------------------------------------------------------ best trees and samples
+
+    def argmax(self, scores: FloatArray) -> Best:
+        """The best tree with the best label on each arc."""
+        heads, best = self._best_heads(self._best_arcs(scores))
+        if self.n_labels is None:
+            return Best(self._split_words(heads), best)
+        labels = np.empty_like(heads)
+        label_kernels.choose_labels(
+            scores, heads, self.n_words, self.arc_offsets, self.word_offsets, self.n_labels, labels
+        )
+        return Best(
+            list(zip(self._split_words(heads), self._split_words(labels), strict=True)), best
+        )
+
+    def max_marginals(self, scores: FloatArray) -> FloatArray:
+        """That of the arc, minus its best label, plus the label."""
+        arcs = self._best_arcs(scores)
+        arc_bests = self._arc_max_marginals(arcs)
+        if self.n_labels is None:
+            return arc_bests
+        bests = np.empty(self.n_parts)
+        label_kernels.spread_best(scores, arcs, arc_bests, self.n_labels, bests)
+        return bests
+
+    def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
+        """The k best trees; with labels, the k best labellings of these, merged.
+
+        The k best labelled trees have their heads among the k best heads, each with its best
+        labels.
+        """
+        found = self._k_best_heads(self._best_arcs(scores), k)
+        if self.n_labels is None:
+            return found
+        return [
+            best_labellings(arcs, trees, k)
+            for arcs, trees in zip(self.split(scores), found, strict=True)
+        ]
+
+    def sample(
+        self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
+    ) -> list[Structure]:
+        """Heads first, then a label for each arc."""
+        arcs, inner = self.arc_inference(scores, inference)
+        samples = self._sample_heads(arcs, inner, size, rng)
+        if self.n_labels is None:
+            return list(samples)
+        labelled = []
+        for first_arc, heads in zip(self.arc_offsets[:-1], samples, strict=True):
+            labels = np.empty_like(heads)
+            label_kernels.draw_labels(
+                scores, first_arc, heads, rng.random(heads.shape), self.n_labels, labels
+            )
+            labelled.append((heads, labels))
+        return labelled
+
+    def counts(self, structures: Sequence[Structure]) -> FloatArray:
+        """A one for each arc of a tree. Heads that are no tree of this set are an error."""
+        n_labels = self.n_labels or 1
+        counts = np.zeros(self.n_parts)
+        for sentence, (n_words, structure) in enumerate(zip(self.n_words, structures, strict=True)):
+            heads, labels = self._checked(structure, int(n_words), sentence)
+            arcs = heads * (n_words + 1) + np.arange(1, n_words + 1)
+            counts[self.part_offsets[sentence] + arcs * n_labels + labels] = 1.0
+        return counts
+
+    def _checked(self, structure: Structure, n_words: int, sentence: int) -> tuple[Array, Array]:
+        """Heads and labels (0 without labels) of a caller's structure, or an error."""
+        labels = np.zeros(n_words, dtype=np.int64)
+        heads = structure
+        if self.n_labels is not None:
+            if not (isinstance(structure, tuple | list) and len(structure) == 2):
+                raise ValueError(
+                    f"the structure of sentence {sentence} is a {type(structure).__name__}; "
+                    "expected a tuple (heads, labels), since the arcs have labels."
+                )
+            heads, labels = structure
+            labels = checked_row("labels", labels, n_words, self.n_labels - 1, sentence)
+        heads = checked_row("heads", heads, n_words, n_words, sentence)
+        check_tree(heads, sentence, is_projective=self.is_projective, single_root=self.single_root)
+        return heads, labels
+
+    def why_empty(self, scores: FloatArray, sentence: int) -> str:
+        """Why a sentence has no allowed tree, in words; "" if there is no simple reason."""
+        arcs = self.split_arcs(self._best_arcs(scores))[sentence]
+        return why_empty(arcs, single_root=self.single_root)
+
+    # ------------------------------------------------------------------ shapes
+
+    def split(self, parts: Array) -> list[Array]:
+        """Views of each sentence's part of a flat vector: (n+1, n+1), or with labels behind."""
+        labels = () if self.n_labels is None else (self.n_labels,)
+        return [
+            parts[start:end].reshape(n + 1, n + 1, *labels)
+            for start, end, n in zip(
+                self.part_offsets[:-1], self.part_offsets[1:], self.n_words, strict=True
+            )
+        ]
+
+    def split_arcs(self, arcs: Array) -> list[Array]:
+        """Views of each sentence's part of a flat vector over unlabelled arcs: (n+1, n+1)."""
+        return [
+            arcs[start:end].reshape(n + 1, n + 1)
+            for start, end, n in zip(
+                self.arc_offsets[:-1], self.arc_offsets[1:], self.n_words, strict=True
+            )
+        ]
+
+    def _split_words(self, values: Array) -> list[Array]:
+        # Not np.split, which takes a microsecond for each sentence.
+        return [values[start:end] for start, end in pairwise(self.word_offsets.tolist())]
+
+    def _best_arcs(self, scores: FloatArray) -> FloatArray:
+        """The score of each arc with its best label."""
+        if self.n_labels is None:
+            return scores
+        arcs = np.empty(self.arc_offsets[-1])
+        label_kernels.best_labels(scores, self.n_words, self.arc_offsets, self.n_labels, arcs)
+        return arcs

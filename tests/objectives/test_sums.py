@@ -1,0 +1,79 @@
+"""Sums of objectives, and schedules of their weights."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from partita.objectives import (
+    Counts,
+    Entropy,
+    GeneralizedExpectation,
+    Likelihood,
+    RenyiEntropy,
+    Sum,
+    as_sum,
+    ramp,
+)
+from problems import CASES, close, make_problem
+
+
+def test_a_sum_lists_its_terms():
+    objective = Likelihood() + 0.1 * Entropy() + 2.0 * (Entropy() + 3.0 * RenyiEntropy(2.0))
+    assert objective.names == ["Likelihood", "Entropy", "Entropy2", "RenyiEntropy"]
+    assert objective.weights_at(0) == [1.0, 0.1, 2.0, 6.0]
+
+
+def test_a_single_objective_is_a_sum_of_one():
+    likelihood = Likelihood()
+    assert as_sum(likelihood).names == ["Likelihood"]
+    assert as_sum(as_sum(likelihood)) == as_sum(likelihood)
+    assert isinstance(2.0 * likelihood, Sum)
+
+
+def test_schedules_multiply():
+    objective = Likelihood() + ramp(0.1, over=20) * Entropy()
+    assert objective.weights_at(0) == [1.0, 0.0]
+    assert objective.weights_at(20) == [1.0, 0.1]
+    doubled = 2.0 * objective
+    close(doubled.weights_at(10), [2.0, 0.1])
+    close((ramp(1.0, over=2) * doubled).weights_at(1), [1.0, 0.005])
+
+
+def test_a_ramp_starts_later():
+    schedule = ramp(1.0, over=10, start=5)
+    assert [schedule(i) for i in (0, 5, 10, 15, 99)] == [0.0, 0.0, 0.5, 1.0, 1.0]
+    with pytest.raises(ValueError, match="over is 0"):
+        ramp(1.0, over=0)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_loss_and_slopes_of_a_sum(case):
+    problem = make_problem(case)
+    objective = Likelihood() + 0.25 * Entropy()
+    targets = [Counts.of(problem.p.structures, problem.targets), None]
+    results = [
+        term.objective(problem.p, target)
+        for term, target in zip(objective.terms, targets, strict=True)
+    ]
+    loss, slopes = objective.loss([statistic for statistic, _ in results])
+    likelihood, entropy = (statistic[0] for statistic, _ in results)
+    close(loss, likelihood + 0.25 * entropy)
+    gradient = sum(pullback(slope) for (_, pullback), slope in zip(results, slopes, strict=True))
+    expected = targets[0].subtracted_from(problem.p.inference.marginals)
+    expected -= 0.25 * problem.p.flat_covariance_product(problem.p.scores)
+    close(gradient, expected)
+
+
+def test_a_term_that_is_switched_off_contributes_nothing():
+    objective = Likelihood() + 0.0 * Entropy()
+    loss, slopes = objective.loss([np.array([1.0]), np.array([np.inf])])
+    assert loss == 1.0
+    assert [slope.tolist() for slope in slopes] == [[1.0], [0.0]]
+
+
+@pytest.mark.parametrize(
+    "objective", [Likelihood(), RenyiEntropy(2.0), GeneralizedExpectation([1])]
+)
+def test_objectives_travel_to_other_processes(objective):
+    assert type(pickle.loads(pickle.dumps(objective))) is type(objective)

@@ -1,0 +1,76 @@
+"""Real processes, really interrupted."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SCRIPT = Path(__file__).parent / "long_run.py"
+
+pytestmark = pytest.mark.slow
+
+
+def start(folder, name, optimiser, seconds):
+    command = [sys.executable, str(SCRIPT), f"{name}.checkpoint", f"{name}.npy", optimiser]
+    return subprocess.Popen([*command, str(seconds)], cwd=folder, stderr=subprocess.PIPE)
+
+
+def wait_for_iterations(log, process, n):
+    """Wait until the log of a run has n iterations."""
+    for _ in range(1200):
+        if log.exists() and log.read_text().count('"iteration"') >= n:
+            return
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    raise AssertionError("the run did not get going")
+
+
+def finish(process):
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert errors == b""
+
+
+@pytest.mark.parametrize("optimiser", ["LBFGS", "Adam"])
+def test_a_killed_run_resumes_to_the_same_model(tmp_path, optimiser):
+    whole = start(tmp_path, "whole", optimiser, 0)
+    killed = start(tmp_path, "killed", optimiser, 0.05)
+    wait_for_iterations(tmp_path / "killed.checkpoint.log", killed, 4)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate(timeout=120)
+    assert not (tmp_path / "killed.npy").exists()
+    finish(start(tmp_path, "killed", optimiser, 0))
+    finish(whole)
+    expected, found = (np.load(tmp_path / f"{name}.npy") for name in ("whole", "killed"))
+    assert found.tobytes() == expected.tobytes()
+    events = [
+        [
+            json.loads(line)
+            for line in (tmp_path / f"{name}.checkpoint.log").read_text().splitlines()
+        ]
+        for name in ("whole", "killed")
+    ]
+    assert [event.get("loss") for event in events[0]] == [event.get("loss") for event in events[1]]
+
+
+def test_ctrl_c_ends_well_and_can_be_resumed(tmp_path):
+    whole = start(tmp_path, "whole", "LBFGS", 0)
+    interrupted = start(tmp_path, "interrupted", "LBFGS", 0.05)
+    wait_for_iterations(tmp_path / "interrupted.checkpoint.log", interrupted, 3)
+    interrupted.send_signal(signal.SIGINT)
+    finish(interrupted)
+    reason = (tmp_path / "interrupted.npy.reason").read_text()
+    assert reason.startswith("Interrupted (Ctrl-C) after")
+    assert reason.endswith("the weights are the best so far.")
+    assert np.load(tmp_path / "interrupted.npy").any()
+    finish(start(tmp_path, "interrupted", "LBFGS", 0))
+    finish(whole)
+    expected, found = (np.load(tmp_path / f"{name}.npy") for name in ("whole", "interrupted"))
+    assert found.tobytes() == expected.tobytes()
+    assert not list(tmp_path.glob("*.partial"))
+    assert not list(tmp_path.glob(".*.partial"))

@@ -1,0 +1,338 @@
+"""Whole runs: every optimiser at the same optimum, early stopping, logs, checkpoints."""
+
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from partita.objectives import Entropy, GeneralizedExpectation, Likelihood, SentenceObjective, ramp
+from partita.training import batches as batches_module
+from partita.training.checkpoint import Record, write_checkpoint
+from partita.training.corpus import MemoryCorpus
+from partita.training.model_file import ModelFileError
+from partita.training.optimisers import (
+    LBFGS,
+    OWLQN,
+    SGD,
+    AdaGrad,
+    Adam,
+    Cosine,
+    ExpectationMaximisation,
+    InverseSquareRoot,
+    InverseTime,
+    Linear,
+)
+from partita.training.penalties import Penalty
+from partita.training.progress import PlainDisplay, RichDisplay, choose_display
+from partita.training.trainer import minimise, train
+from small_corpora import N_TAGS, N_WEIGHTS, chain_batches
+
+PENALTY = Penalty(l2=1.0)
+EXACT = LBFGS(gradient_tolerance=1e-10, loss_tolerance=0.0)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return MemoryCorpus(Likelihood(), chain_batches(60, 3), n_threads=2)
+
+
+@pytest.fixture(scope="module")
+def optimum(corpus):
+    result = train(corpus, EXACT, penalty=PENALTY)
+    assert "Converged" in result.reason
+    return result
+
+
+STOCHASTIC = {
+    "SGD": SGD(rate=InverseTime(0.5, half_life=200), n_iterations=60, average_from=30),
+    "SGD linear": SGD(rate=Linear(0.5, warm_up=10), n_iterations=60),
+    "AdaGrad": AdaGrad(rate=0.5, n_iterations=60, average_from=30, batches_per_step=2),
+    "AdaGrad root": AdaGrad(rate=InverseSquareRoot(0.5, 100), n_iterations=60, average_from=30),
+    "Adam": Adam(rate=Cosine(0.1, warm_up=5), n_iterations=60),
+}
+
+
+@pytest.mark.parametrize("name", STOCHASTIC)
+def test_mini_batches_reach_the_same_optimum(corpus, optimum, name):
+    result = train(corpus, STOCHASTIC[name], penalty=PENALTY, seed=3)
+    loss = corpus.value(result.weights) + PENALTY.smooth(result.weights)
+    assert loss == pytest.approx(optimum.loss, rel=2e-3)
+    assert loss >= optimum.loss * (1 - 1e-12)
+    np.testing.assert_allclose(result.weights, optimum.weights, atol=0.12)
+    assert "passes" in result.reason
+
+
+def test_owlqn_without_l1_is_lbfgs(corpus, optimum):
+    options = {"gradient_tolerance": 1e-9, "loss_tolerance": 0.0}
+    result = train(corpus, OWLQN(**options), penalty=PENALTY)
+    np.testing.assert_allclose(result.weights, optimum.weights, atol=1e-7)
+
+
+def test_mini_batches_with_l1(corpus):
+    penalty = Penalty(l1=2.0)
+    exact = train(corpus, OWLQN(gradient_tolerance=1e-9, loss_tolerance=0.0), penalty=penalty)
+    rate = InverseTime(0.5, half_life=100)
+    result = train(corpus, SGD(rate=rate, n_iterations=50), penalty=penalty)
+    loss = corpus.value(result.weights) + penalty.absolute(result.weights)
+    assert loss == pytest.approx(exact.loss, rel=1e-2)
+
+
+@pytest.mark.parametrize("optimiser", [LBFGS(), OWLQN(), SGD(), AdaGrad(), Adam()])
+def test_the_same_model_for_any_number_of_threads(optimiser):
+    optimiser = replace(optimiser, n_iterations=5)
+    if isinstance(optimiser, SGD | AdaGrad | Adam):
+        optimiser = replace(optimiser, batches_per_step=3)
+    weights = [
+        train(
+            MemoryCorpus(Likelihood(), chain_batches(), n_threads=n), optimiser, penalty=PENALTY
+        ).weights.tobytes()
+        for n in (1, 2, 3)
+    ]
+    assert weights[0] == weights[1] == weights[2]
+
+
+def test_the_seed_orders_the_batches(corpus):
+    first, again, other = (
+        train(corpus, Adam(n_iterations=2), seed=seed).weights.tobytes() for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first != other
+
+
+def test_averages_are_averages(corpus):
+    """The average over one pass of SGD, from the weights after each step."""
+    optimiser = SGD(rate=0.3, n_iterations=2, average_from=1)
+    before = train(corpus, SGD(rate=0.3, n_iterations=1), penalty=PENALTY).weights
+    seen, weights = [], before.copy()
+    order = np.random.default_rng([0, 1]).permutation(len(corpus.batches))
+    share = corpus.support.shares() / corpus.n_sentences
+    for index in order:
+        gradient = np.zeros(N_WEIGHTS)
+        corpus.add_gradient(weights, [index], 0, gradient)
+        gradient /= 3
+        gradient[gradient != 0] += (share * weights)[gradient != 0]
+        weights = weights - 0.3 * gradient
+        seen.append(weights)
+    averaged = train(corpus, optimiser, penalty=PENALTY).weights
+    np.testing.assert_allclose(averaged, np.mean(seen, axis=0), atol=1e-12)
+
+
+def test_likelihood_and_entropy_with_a_ramp():
+    """The end of a ramp is the optimum of its last weight."""
+    data = chain_batches(30, 3) + chain_batches(30, 3, terms=("Entropy",), seed=1)
+    ramped, fixed = (
+        train(MemoryCorpus(Likelihood() + weight * Entropy(), data), EXACT, penalty=PENALTY)
+        for weight in (ramp(0.2, over=8), 0.2)
+    )
+    assert ramped.n_iterations > 8
+    assert ramped.loss == pytest.approx(fixed.loss, rel=1e-6)
+    alone = train(MemoryCorpus(Likelihood(), chain_batches(30, 3)), EXACT, penalty=PENALTY)
+    unlabelled = MemoryCorpus(Entropy(), chain_batches(30, 3, terms=("Entropy",), seed=1))
+    assert unlabelled.value(fixed.weights) < unlabelled.value(alone.weights)
+
+
+def test_expectations_meet_their_targets():
+    objective = 100.0 * GeneralizedExpectation([0.6, 0.3, 0.1])
+    corpus = MemoryCorpus(objective, chain_batches(terms=("GeneralizedExpectation",)))
+    result = train(corpus, LBFGS(n_iterations=100), penalty=Penalty(l2=1e-6))
+    (term,) = objective.terms
+    totals = corpus.sums(result.weights, objective.names, None).statistics
+    found = term.objective.expectations(totals["GeneralizedExpectation"])
+    np.testing.assert_allclose(found, [0.6, 0.3, 0.1], atol=1e-4)
+    with pytest.raises(ValueError, match="depends on the whole corpus"):
+        train(corpus, Adam())
+
+
+class Evidence(SentenceObjective):
+    """-A: minus the log-likelihood of the words of a generative model."""
+
+    def losses(self, p, target):
+        return -p.inference.log_partition, lambda: -p.inference.marginals
+
+
+def test_em_of_a_hidden_markov_model():
+    batches = [
+        batches_module.Batch(b.distribution, b.structures, b.features, {"Evidence": None})
+        for b in chain_batches(40, 4)
+    ]
+    corpus = MemoryCorpus(Evidence(), batches)
+    split = N_WEIGHTS - N_TAGS**2
+
+    def maximise(counts):
+        emissions = counts[:split].reshape(-1, N_TAGS)
+        transitions = counts[split:].reshape(N_TAGS, N_TAGS)
+        with np.errstate(divide="ignore"):
+            return np.concatenate(
+                [
+                    np.log(emissions / emissions.sum(axis=0)).ravel(),
+                    np.log(transitions / transitions.sum(axis=1, keepdims=True)).ravel(),
+                ]
+            )
+
+    start = maximise(np.random.default_rng(0).uniform(1, 2, N_WEIGHTS))
+    result = train(corpus, ExpectationMaximisation(maximise, n_iterations=15), weights=start)
+    losses = [record.loss for record in result.history]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0] - 0.5
+
+
+def test_a_warm_start_is_short(corpus, optimum):
+    result = train(corpus, LBFGS(), penalty=PENALTY, weights=optimum.weights)
+    assert result.n_iterations == 0
+    assert "Converged after 0 iterations" in result.reason
+    with pytest.raises(ValueError, match="the first weights have shape"):
+        train(corpus, weights=np.zeros(3))
+
+
+def test_early_stopping_returns_the_best_on_held_out_data(corpus):
+    held_out = MemoryCorpus(Likelihood(), chain_batches(20, 5, seed=9))
+    # Hardly any penalty: the loss on other data soon rises.
+    result = train(corpus, EXACT, penalty=Penalty(l2=1e-4), held_out=held_out, patience=4)
+    losses = [record.held_out for record in result.history]
+    assert held_out.value(result.weights) == min(losses)
+    assert losses.index(min(losses)) == len(losses) - 5
+    assert "Stopped early" in result.reason
+    assert "patience" in result.reason
+
+
+@pytest.mark.parametrize(
+    "optimiser",
+    [
+        LBFGS(n_iterations=12, loss_tolerance=0.0),
+        OWLQN(n_iterations=12),
+        SGD(n_iterations=6, average_from=2),
+        AdaGrad(n_iterations=6, average_from=4),
+        Adam(n_iterations=6, rate=Cosine(0.1)),
+    ],
+)
+@pytest.mark.parametrize("early", [False, True])
+def test_a_resumed_run_ends_as_an_unbroken_one(tmp_path, monkeypatch, corpus, optimiser, early):
+    held_out = MemoryCorpus(Likelihood(), chain_batches(20, 5, seed=9)) if early else None
+    path = tmp_path / "checkpoint"
+    written = []
+
+    def write_three(path, run, about):
+        write_checkpoint(path, run, about)
+        written.append(run)
+        if len(written) == 3:
+            raise ConnectionAbortedError
+
+    def run(**options):
+        return train(corpus, optimiser, penalty=PENALTY, held_out=held_out, **options)
+
+    whole = run()
+    broken = {"checkpoint": path, "checkpoint_seconds": 0.0}
+    monkeypatch.setattr("partita.training.trainer.write_checkpoint", write_three)
+    with pytest.raises(ConnectionAbortedError):
+        run(**broken)
+    resumed = run(resume=True, **broken)
+    assert resumed.weights.tobytes() == whole.weights.tobytes()
+    assert [r[:3] for r in resumed.history] == [r[:3] for r in whole.history]
+    assert resumed.reason == whole.reason
+
+
+def test_a_finished_run_can_go_on(tmp_path, corpus):
+    path = tmp_path / "checkpoint"
+    short = train(corpus, LBFGS(n_iterations=3), penalty=PENALTY, checkpoint=path)
+    assert "the most that were allowed" in short.reason
+    options = {"penalty": PENALTY, "checkpoint": path, "resume": True}
+    longer = train(corpus, LBFGS(n_iterations=9), **options)
+    whole = train(corpus, LBFGS(n_iterations=9), penalty=PENALTY)
+    assert longer.weights.tobytes() == whole.weights.tobytes()
+    assert train(corpus, LBFGS(n_iterations=9), **options).weights.tobytes() == (
+        whole.weights.tobytes()
+    )
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path, corpus):
+    path = tmp_path / "checkpoint"
+    train(corpus, LBFGS(n_iterations=1), penalty=PENALTY, checkpoint=path)
+    with pytest.raises(ModelFileError, match=r"another run: l2 is 1.0 there and 2.0 here"):
+        train(corpus, penalty=Penalty(l2=2.0), checkpoint=path, resume=True)
+    with pytest.raises(ModelFileError, match="optimiser is 'LBFGS' there and 'Adam' here"):
+        train(corpus, Adam(), penalty=PENALTY, checkpoint=path, resume=True)
+    with pytest.raises(ValueError, match="resume came without a checkpoint"):
+        train(corpus, resume=True)
+    absent = tmp_path / "absent"
+    assert train(corpus, LBFGS(n_iterations=1), checkpoint=absent, resume=True).n_iterations == 1
+
+
+def test_the_log_has_a_line_for_every_iteration(tmp_path, corpus):
+    log = tmp_path / "log.jsonl"
+    options = {"checkpoint": tmp_path / "checkpoint", "resume": True, "log": log}
+    train(corpus, LBFGS(n_iterations=2), **options)
+    result = train(corpus, LBFGS(n_iterations=4), **options)
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [event["event"] for event in events] == ["start"] + 4 * ["iteration"] + ["end"]
+    assert events[0]["optimiser"] == "LBFGS"
+    assert [event["loss"] for event in events[1:-1]] == [record.loss for record in result.history]
+    assert events[1]["held_out"] is None
+    assert events[-1]["reason"] == result.reason
+
+
+def test_ctrl_c_keeps_the_best_so_far(tmp_path, corpus):
+    """As raised in the middle of the fourth iteration; the state before it is whole."""
+
+    def interrupted(weights, calls=[]):  # noqa: B006 (remembers its calls)
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return -float(len(calls))
+
+    path = tmp_path / "checkpoint"
+    result = train(corpus, penalty=PENALTY, held_out=interrupted, checkpoint=path)
+    assert result.interrupted
+    assert "Ctrl-C" in result.reason
+    assert result.n_iterations == len(result.history) == 3
+    third = train(corpus, LBFGS(n_iterations=3), penalty=PENALTY)
+    assert result.weights.tobytes() == third.weights.tobytes()
+
+    def at_once(weights):
+        raise KeyboardInterrupt
+
+    result = minimise(at_once, np.ones(2))
+    assert result.interrupted
+    np.testing.assert_array_equal(result.weights, 1.0)
+
+
+class _Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+RECORDS = [Record(i, 10.0 / i, 0.5, 0.25, 20.0 * i) for i in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), _Terminal()])
+def test_plain_display(stream):
+    display = PlainDisplay(10, stream)
+    for record in RECORDS:
+        display.show(record)
+    display.close()
+    text = stream.getvalue()
+    assert "iteration 3: loss 3.333333, gradient 0.5, held out 0.25, at most 0:02:20 left" in text
+    assert text.count("\n") == (1 if stream.isatty() else 3)
+    assert text.count("\r") == (3 if stream.isatty() else 0)
+
+
+def test_rich_display(monkeypatch):
+    pytest.importorskip("rich")
+    terminal = _Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    display = choose_display(None, 10)
+    assert isinstance(display, RichDisplay)
+    for record in RECORDS:
+        display.show(record)
+    display.close()
+    assert "at most 0:02:20" in terminal.getvalue()
+
+
+def test_display_only_if_asked_or_on_a_terminal(monkeypatch, capsys, corpus):
+    train(corpus, LBFGS(n_iterations=2))
+    assert capsys.readouterr().err == ""
+    train(corpus, LBFGS(n_iterations=2), progress=True)
+    captured = capsys.readouterr()
+    assert "iteration 1: loss" in captured.err
+    assert captured.out == ""
