@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from partita.arrays import BoolArray, FloatArray
+from partita.arrays import FloatArray
+from partita.kernels import parts
 from partita.structures.base import Best, Inference, Structure, Structures
-from partita.structures.batch import Form, sum_by_sentence
+from partita.structures.batch import Form
 
 
 class Distribution(ABC):
@@ -95,13 +96,13 @@ class Distribution(ABC):
         as 0.
         """
         inference = self.inference
-        direction = np.where(inference.marginals == 0.0, 0.0, direction)
-        if not np.isfinite(direction).all():
+        possible = np.empty(self.structures.n_parts)
+        if not parts.clear_impossible(inference.marginals, direction, possible):
             raise ValueError(
                 "direction has a value that is not finite at a part that can occur; expected "
                 "finite numbers wherever the marginal is above 0."
             )
-        return self.structures.covariance_product(self.scores, inference, direction)
+        return self.structures.covariance_product(self.scores, inference, possible)
 
     def covariance(self) -> Any:
         """Dense covariance of the part counts, parts in C order of the scores; a list for a batch.
@@ -251,8 +252,9 @@ class Distribution(ABC):
     # ------------------------------------------------------------------ helpers
 
     def _sum_by_sentence(self, counts: FloatArray, values: FloatArray) -> FloatArray:
-        product = np.multiply(counts, values, out=np.zeros_like(counts), where=counts != 0.0)
-        return sum_by_sentence(product, self.structures.part_offsets)
+        sums = np.empty(self.structures.n_sentences)
+        parts.sum_products(counts, values, self.structures.part_offsets, sums)
+        return sums
 
     def _check_comparable(self, other: Self) -> None:
         mine, theirs = self.structures.part_offsets, other.structures.part_offsets
@@ -265,10 +267,9 @@ class Distribution(ABC):
             )
 
     def _check_support(self, values: FloatArray) -> None:
-        empty: BoolArray = values == -np.inf
-        if empty.any():
+        for sentence in np.flatnonzero(values == -np.inf).tolist():
             raise ValueError(
-                f"sentence {int(np.flatnonzero(empty)[0])} (counting from 0) has no structure: "
-                "every one uses a part whose score is -inf. Allow more parts, or leave the "
-                "sentence out."
+                f"sentence {sentence} (counting from 0) has no structure: "
+                f"{self.structures.why_empty(self.scores, sentence)}. Allow more parts, or leave "
+                "the sentence out."
             )

@@ -110,17 +110,6 @@ class Tree(Distribution):
         labels = () if self.structures.n_labels is None else (self.structures.n_labels,)
         return self._form.join(self.structures.split(parts), lambda n: (n + 1, n + 1, *labels))
 
-    def _check_support(self, values: FloatArray) -> None:
-        """As for any distribution, with the word or the constraint at fault where that is clear."""
-        for sentence in np.flatnonzero(values == -np.inf)[:1]:
-            reason = self.structures.why_empty(self.scores, int(sentence))
-            if reason:
-                raise ValueError(
-                    f"sentence {sentence} (counting from 0) has no structure: {reason}. Allow more "
-                    "arcs, or leave the sentence out."
-                )
-        super()._check_support(values)
-
 
 def _recognise(arcs: Any, n_words: ArrayLike | None) -> tuple[Form, list[Array]]:
     """The form of a caller's arcs, and an array per sentence (padding still there)."""

@@ -87,8 +87,16 @@ class Structures(ABC):
         """`size` independent structures of each sentence, along a leading axis."""
 
     @abstractmethod
+    def why_empty(self, scores: FloatArray, sentence: int) -> str:
+        """Why a sentence has no allowed structure, for its reader: a clause without a full stop."""
+
+    @abstractmethod
     def counts(self, structures: Sequence[Structure]) -> FloatArray:
         """How often each part occurs in one given structure per sentence."""
+
+
+ALL_FORBIDDEN = "every one uses a part whose score is -inf"
+"""`why_empty` where nothing simpler can be said."""
 
 
 def covariance_from_products(

@@ -176,10 +176,3 @@ def offsets(counts: IntArray) -> IntArray:
             "counted in 64 bits; check the lengths."
         )
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
-
-
-def sum_by_sentence(values: FloatArray, part_offsets: IntArray) -> FloatArray:
-    """Sum of a vector over parts, separately for each sentence."""
-    if len(part_offsets) == 1:
-        return np.zeros(0)
-    return np.add.reduceat(values, part_offsets[:-1])

@@ -16,6 +16,7 @@ from partita.kernels import (
     chain_scaled_covariance,
 )
 from partita.structures.base import (
+    ALL_FORBIDDEN,
     Best,
     Inference,
     Structure,
@@ -137,6 +138,10 @@ class Chains(Structures):
             chain_sample.sample(scores, start, self.n_tags, self._table_stride, uniforms, tags)
             samples.append(tags)
         return samples
+
+    def why_empty(self, scores: FloatArray, sentence: int) -> str:
+        """A part of every structure is forbidden; which ones is not known."""
+        return ALL_FORBIDDEN
 
     def counts(self, structures: Sequence[Structure]) -> FloatArray:
         """A one for each word's tag, and how often each transition occurs."""

@@ -14,6 +14,7 @@ from partita.kernels import (
     forest_sample,
 )
 from partita.structures.base import (
+    ALL_FORBIDDEN,
     Best,
     Inference,
     Structure,
@@ -150,6 +151,10 @@ class Forests(Structures):
         )
         pieces = _pieces(derivations, starts)
         return [pieces[i * size : (i + 1) * size] for i in range(self.n_sentences)]
+
+    def why_empty(self, scores: FloatArray, sentence: int) -> str:
+        """A part of every structure is forbidden; which ones is not known."""
+        return ALL_FORBIDDEN
 
     def counts(self, structures: Sequence[Structure]) -> FloatArray:
         """How often each edge occurs in a derivation."""

@@ -223,7 +223,7 @@ class Trees(Structures):
         return heads, labels
 
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
-        """Why a sentence has no allowed tree, in words; "" if there is no simple reason."""
+        """The words that no arc reaches, or the root constraint that cannot be met."""
         arcs = self.split_arcs(self._best_arcs(scores))[sentence]
         return why_empty(arcs, single_root=self.single_root)
 
