@@ -72,7 +72,7 @@ def pytorch_crf_marginals(n_tags):
 
 
 def hmmlearn_marginals(n_tags):
-    """Shared transitions: its scaled forward-backward in C++, without and with the transitions."""
+    """Shared transitions: its scaled forward-backward in C++, without the model around it."""
     hmm = optional("hmmlearn._hmmc")
     if hmm is None:
         return None
@@ -85,10 +85,26 @@ def hmmlearn_marginals(n_tags):
         for frame in frames:
             _, forward, scaling = hmm.forward_scaling(start, table, frame)
             backward = hmm.backward_scaling(start, table, frame, scaling)
-            forward * backward
+            forward * backward  # the unary marginals, up to their sums
             hmm.compute_scaling_xi_sum(forward, table, backward, frame)
 
     return best_time(run, repeats=5)
+
+
+def hmmlearn_score_samples(n_tags):
+    """The same by the method that its users call, which gives the unary marginals only."""
+    hmm = optional("hmmlearn.hmm")
+    if hmm is None:
+        return None
+    rng = np.random.default_rng(0)
+    model = hmm.CategoricalHMM(n_components=n_tags, implementation="scaling")
+    model.startprob_ = np.full(n_tags, 1 / n_tags)
+    model.transmat_ = rng.dirichlet(np.ones(n_tags), size=n_tags)
+    model.emissionprob_ = rng.dirichlet(np.ones(100), size=n_tags)
+    model.n_features = 100
+    words = rng.integers(100, size=(N_SENTENCES * N_WORDS, 1))
+    lengths = [N_WORDS] * N_SENTENCES
+    return best_time(lambda: model.score_samples(words, lengths), repeats=5)
 
 
 def marginals_table(rate):
@@ -99,7 +115,11 @@ def marginals_table(rate):
     # Multiplications and additions of forward, backward and transition counts.
     peers = {
         False: {"torch-struct": torch_struct_marginals},
-        True: {"pytorch-crf": pytorch_crf_marginals, "hmmlearn": hmmlearn_marginals},
+        True: {
+            "pytorch-crf": pytorch_crf_marginals,
+            "hmmlearn": hmmlearn_score_samples,
+            "hmmlearn's C++": hmmlearn_marginals,
+        },
     }
     for shared in (True, False):
         for n_tags in N_TAGS:

@@ -2,7 +2,49 @@
 
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import inlined, kernel
+from partita.kernels.lanes import N_LANES, broadcast, load, maximum, spread, store
+
+
+@kernel
+def best_lefts(before, scores, table, n_tags, out):
+    """out[j] = max_i (before[i] + scores[table + i, j]), with columns in SIMD lanes."""
+    if n_tags < N_LANES:
+        for j in range(n_tags):
+            out[j] = -np.inf
+            for i in range(n_tags):
+                out[j] = max(out[j], before[i] + scores[table + i * n_tags + j])
+    else:
+        column = 0
+        while column + 4 * N_LANES <= n_tags:
+            sixteen_columns(before, scores, table + column, n_tags, out, column)
+            column += 4 * N_LANES
+        while column < n_tags:
+            # The last four overlap those before them: the same numbers are written again.
+            column = min(column, n_tags - N_LANES)
+            best = broadcast(-np.inf)
+            for i in range(n_tags):
+                value = spread(before, i) + load(scores, table + i * n_tags + column)
+                best = maximum(value, best)
+            store(out, column, best)
+            column += N_LANES
+
+
+@inlined
+def sixteen_columns(before, scores, table, n_tags, out, column):
+    """Sixteen columns of `best_lefts`, held in registers."""
+    lowest = broadcast(-np.inf)
+    a, b, c, d = lowest, lowest, lowest, lowest
+    for i in range(n_tags):
+        left, row = spread(before, i), table + i * n_tags
+        a = maximum(left + load(scores, row), a)
+        b = maximum(left + load(scores, row + N_LANES), b)
+        c = maximum(left + load(scores, row + 2 * N_LANES), c)
+        d = maximum(left + load(scores, row + 3 * N_LANES), d)
+    store(out, column, a)
+    store(out, column + N_LANES, b)
+    store(out, column + 2 * N_LANES, c)
+    store(out, column + 3 * N_LANES, d)
 
 
 @kernel
@@ -13,13 +55,7 @@ def best_prefixes(scores, start, n_tags, stride, delta):
         delta[0, j] = scores[start + j]
     for t in range(1, n_words):
         table = start + n_words * n_tags + (t - 1) * stride
-        for j in range(n_tags):
-            delta[t, j] = -np.inf
-        # The left tag is the outer loop, so that the inner one reads rows and is vectorised.
-        for i in range(n_tags):
-            left = delta[t - 1, i]
-            for j in range(n_tags):
-                delta[t, j] = max(delta[t, j], left + scores[table + i * n_tags + j])
+        best_lefts(delta[t - 1], scores, table, n_tags, delta[t])
         for j in range(n_tags):
             delta[t, j] += scores[start + t * n_tags + j]
 
