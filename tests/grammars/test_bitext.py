@@ -9,7 +9,7 @@ from partita.grammars.bitext import infer_flat, infer_pairs, log_partitions
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.itg import pair_forest
 from partita.grammars.parts import RuleScores
-from partita.kernels import itg_log
+from partita.kernels import itg_log, itg_scaled
 
 SIZES = [(0, 1), (0, 3), (1, 0), (4, 0), (1, 1), (1, 4), (3, 1), (2, 2), (3, 4), (5, 3)]
 LARGE = [pytest.param(n, m, marks=pytest.mark.slow) for n, m in [(8, 8), (9, 6), (4, 13)]]
@@ -77,6 +77,21 @@ def test_extreme_scores(n, m, spread, normal_form):
         found = infer_pairs([scores], normal_form=normal_form)
         assert found.log_partition[0] == pytest.approx(total, rel=1e-12, abs=1e-9)
         np.testing.assert_allclose(found.counts[0].flat(), counts, rtol=0, atol=1e-9)
+
+
+def test_extreme_scores_reach_the_safe_recursion():
+    n, m = 5, 5
+    n_safe = 0
+    for seed in range(20):
+        parts = random_scores(n, m, seed, spread=1000.0).flat()
+        total, safe = np.empty(1), np.empty(1, dtype=np.bool_)
+        sizes = np.array([n]), np.array([m])
+        itg_scaled.log_partitions(parts, np.array([0, len(parts)]), *sizes, True, total, safe)
+        expected, _ = by_forest(RuleScores.from_flat(parts, (n, m), n), normal_form=True)
+        if safe[0]:
+            n_safe += 1
+            assert total[0] == pytest.approx(expected, rel=1e-12)
+    assert 0 < n_safe < 20
 
 
 def test_scores_of_a_thousand_both_ways():

@@ -9,7 +9,7 @@ import pytest
 from enumerate_itg import all_trees, log_sum, total_and_counts
 from partita.distribution.hypergraph import HypergraphDistribution
 from partita.grammars.choices import Choices
-from partita.grammars.forest import EmptyForestError
+from partita.grammars.forest import EmptyForestError, Rule
 from partita.grammars.itg import ITG, bounded_forest
 from partita.grammars.lexicon import Lexicon
 from partita.grammars.parts import RuleScores
@@ -175,6 +175,21 @@ def test_choices_with_empty_groups_and_forbidden_words():
     np.testing.assert_array_equal(choices.log_sums(scores), [-np.inf, 0.0, -np.inf, -np.inf])
     np.testing.assert_array_equal(choices.spread(np.ones(4), scores), [1.0, 0.0, 0.0])
     assert Choices(np.arange(0), np.array([0])).log_sums(np.zeros(0)).shape == (0,)
+
+
+def test_wrong_lexicons_and_scores_say_what_is_wrong():
+    with pytest.raises(ValueError, match=r"pairs is an array of .* expected \(n_pairs, 2\)"):
+        Lexicon.from_pairs([0, 1], n_source=2, n_target=2)
+    with pytest.raises(ValueError, match=r"target words of pairs\[0\] is 2; expected 0 to 1"):
+        Lexicon.from_pairs([(0, 2)], n_source=2, n_target=2)
+    forest = ITG(LEXICON).bounded([0], 1)
+    scores = RuleScores(np.zeros(2), np.zeros(1), np.zeros(1), 0.0, 0.0)
+    with pytest.raises(ValueError, match=r"6 rule scores came; expected 5: links \(1,\)"):
+        forest.edge_scores(scores)
+    with pytest.raises(ValueError, match="longest is -1"):
+        ITG(LEXICON).bounded([0], -1)
+    nulls_only = Lexicon.from_pairs([], n_source=1, n_target=1)
+    assert (ITG(nulls_only).pair([0], [0]).rule != Rule.LINK).all()
 
 
 def test_a_sentence_with_an_unknown_word_says_so():

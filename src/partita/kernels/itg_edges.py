@@ -107,7 +107,7 @@ def finish(edges, nodes, root):
                     n_tails += 1
     heads, tails = np.empty(n_edges, dtype=np.int64), np.empty(n_tails, dtype=np.int64)
     tail_offsets = np.zeros(n_edges + 1, dtype=np.int64)
-    rule, word = np.empty(n_edges, dtype=np.int64), np.empty(n_edges, dtype=np.int64)
+    rule, word = np.empty(n_edges, dtype=np.int8), np.empty(n_edges, dtype=np.int64)
     kept, tail = 0, 0
     for e in range(len(edges)):
         if number[edges[e, 0]] != NONE:
@@ -138,3 +138,29 @@ def put_splits(edges, n_edges, head, lefts, rights, rule):
             if lefts[i, j] != NONE and rights[i, j] != NONE:
                 n_edges = put_edge(edges, n_edges, head, lefts[i, j], rights[i, j], rule, NONE)
     return n_edges
+
+
+@kernel
+def places(heads, rule, word, spans, n_source, n_links, n_insertions):
+    """The place of each edge's score among links, deletions, insertions, straight and inverted.
+
+    A link without a choice of its own is (source word, target word) of a table with a column for
+    each insertion. Edges without a score have the place behind the last.
+    """
+    part = np.empty(len(heads), dtype=np.int64)
+    binary = n_links + n_source + n_insertions
+    for e in range(len(heads)):
+        s, k = spans[heads[e], 0], spans[heads[e], 2]
+        if rule[e] == STRAIGHT:
+            part[e] = binary
+        elif rule[e] == INVERTED:
+            part[e] = binary + 1
+        elif rule[e] == LINK:
+            part[e] = s * n_insertions + k if word[e] == NONE else word[e]
+        elif rule[e] == DELETION:
+            part[e] = n_links + s
+        elif rule[e] == INSERTION:
+            part[e] = n_links + n_source + k
+        else:
+            part[e] = binary + 2
+    return part

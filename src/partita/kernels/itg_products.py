@@ -89,12 +89,12 @@ def add_columns(out, cell, width, sum_0, sum_1, sum_2, sum_3):
 
 
 @kernel
-def inner_bounds(shape, row, column_end, size):
+def inner_bounds(shape, row, column, column_end, size):
     """The first inner index that a tile needs, and the one after the last."""
     if shape == UPPER:
         return row, min(column_end, size)
     if shape == RIGHT:
-        return row, size
+        return column, size
     return 0, min(row + N_LANES, size)
 
 
@@ -107,40 +107,16 @@ def add_products(left, left_at, steps, right, right_at, right_step, n_terms, sha
     """
     width = padded_width(size)
     for row in range(0, width, N_LANES):
-        at = left_at + row * steps[1]
+        left_factor = (left, left_at + row * steps[1], steps)
         column = row
         while column < width:
-            wide = column + 2 * N_LANES <= width
-            end = column + 2 * N_LANES if wide else column + N_LANES
-            first, last = inner_bounds(shape, row, end, size)
-            if shape == RIGHT:
-                first = column
-            bounds = (first, last, width)
-            cell = row * width + column
-            if wide:
-                add_wide_tile(
-                    left,
-                    at,
-                    steps,
-                    right,
-                    right_at + column,
-                    right_step,
-                    n_terms,
-                    bounds,
-                    out,
-                    cell,
-                )
+            is_wide = column + 2 * N_LANES <= width
+            end = column + 2 * N_LANES if is_wide else column + N_LANES
+            first, last = inner_bounds(shape, row, column, end, size)
+            right_factor = (right, right_at + column, right_step)
+            rest = (n_terms, (first, last, width), out, row * width + column)
+            if is_wide:
+                add_wide_tile(*left_factor, *right_factor, *rest)
             else:
-                add_narrow_tile(
-                    left,
-                    at,
-                    steps,
-                    right,
-                    right_at + column,
-                    right_step,
-                    n_terms,
-                    bounds,
-                    out,
-                    cell,
-                )
+                add_narrow_tile(*left_factor, *right_factor, *rest)
             column = end

@@ -6,6 +6,9 @@ Sums are taken in lanes, in an order that depends on nothing but the stretch.
 from partita.kernels.jit import kernel
 from partita.kernels.lanes import N_LANES, broadcast, load, store, total
 
+BLOCK = 2**13
+"""Stretches of four vectors of this length stay in a second-level cache together."""
+
 
 @kernel
 def dot(left, right, start, end):
@@ -41,6 +44,24 @@ def three_dots(row, first, second, third, start, end):
         c += row[j] * third[j]
         j += 1
     return a, b, c
+
+
+@kernel
+def products(rows, n_rows, first, second, third, start, end, out):
+    """out[i] += the dot products of rows[i] with three columns, a block at a time."""
+    for block in range(start, end, BLOCK):
+        for i in range(n_rows):
+            found = three_dots(rows[i], first, second, third, block, min(block + BLOCK, end))
+            for column in range(3):
+                out[i, column] += found[column]
+
+
+@kernel
+def combination(coefficients, rows, n_rows, start, end, out):
+    """out_j += sum_i coefficients_i rows_ij, a block at a time."""
+    for block in range(start, end, BLOCK):
+        for i in range(n_rows):
+            add_scaled(coefficients[i], rows[i], block, min(block + BLOCK, end), out)
 
 
 @kernel

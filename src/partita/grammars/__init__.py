@@ -1,0 +1,1 @@
+"""Synchronous grammars: from a sentence, or a pair, to the hypergraph of its derivations."""

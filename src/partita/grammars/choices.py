@@ -1,0 +1,55 @@
+"""Many words at one leaf: their scores summed for the forest, its counts spread back over them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Groups of words that can stand at the same leaf.
+
+    The words of group g are `words[offsets[g] : offsets[g + 1]]`. In place of an edge for each word
+    of a vocabulary a forest has one edge for the group, with the score log sum exp; the expected
+    count of a word is that of the edge times exp(score - log sum). Both cost O(words).
+
+    >>> choices = Choices(np.array([7, 8, 9]), np.array([0, 2, 3]))
+    >>> scores = np.log([1.0, 3.0, 5.0])
+    >>> np.exp(choices.log_sums(scores)).round(9)
+    array([4., 5.])
+    >>> choices.spread(np.array([0.5, 2.0]), scores).round(9)
+    array([0.125, 0.375, 2.   ])
+    """
+
+    words: IntArray
+    offsets: IntArray
+
+    @property
+    def n_groups(self) -> int:
+        """Number of leaves."""
+        return len(self.offsets) - 1
+
+    def log_sums(self, scores: FloatArray) -> FloatArray:
+        """log sum exp of the scores of each group, (n_groups,); -inf for a group without words."""
+        sums = np.full(self.n_groups, -np.inf)
+        full = self._full_groups()
+        if full.size:
+            starts = self.offsets[full]
+            largest = np.maximum.reduceat(scores, starts)
+            shift = np.where(largest > -np.inf, largest, 0.0)
+            shifted = np.exp(scores - np.repeat(shift, np.diff(self.offsets)[full]))
+            with np.errstate(divide="ignore"):
+                sums[full] = shift + np.log(np.add.reduceat(shifted, starts))
+        return sums
+
+    def spread(self, counts: FloatArray, scores: FloatArray) -> FloatArray:
+        """Expected count of each word, (n_words,), from those of the leaves, (n_groups,)."""
+        sums = self.log_sums(scores)
+        shift = np.repeat(np.where(sums > -np.inf, sums, 0.0), np.diff(self.offsets))
+        shares: FloatArray = np.exp(scores - shift)
+        return np.repeat(counts, np.diff(self.offsets)) * shares
+
+    def _full_groups(self) -> IntArray:
+        return np.flatnonzero(np.diff(self.offsets))

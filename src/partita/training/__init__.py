@@ -1,0 +1,37 @@
+"""From batches and an objective to weights: corpus, optimisers, checkpoints, model files."""
+
+from partita.training.batches import Batch, cut
+from partita.training.checkpoint import Record
+from partita.training.corpus import Corpus, build_corpus
+from partita.training.model_file import ModelFileError, read_model, write_model
+from partita.training.optimisers import (
+    LBFGS,
+    OWLQN,
+    SGD,
+    AdaGrad,
+    Adam,
+    ExpectationMaximisation,
+)
+from partita.training.penalties import Penalty
+from partita.training.trainer import TrainingResult, minimise, train
+
+__all__ = [
+    "LBFGS",
+    "OWLQN",
+    "SGD",
+    "AdaGrad",
+    "Adam",
+    "Batch",
+    "Corpus",
+    "ExpectationMaximisation",
+    "ModelFileError",
+    "Penalty",
+    "Record",
+    "TrainingResult",
+    "build_corpus",
+    "cut",
+    "minimise",
+    "read_model",
+    "train",
+    "write_model",
+]

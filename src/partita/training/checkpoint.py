@@ -1,0 +1,106 @@
+"""A run as it stands, on disk: enough to go on as if it had never stopped."""
+
+import os
+import typing
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from partita.arrays import Array, FloatArray
+from partita.training.model_file import ModelFileError, read_model, write_model
+from partita.training.optimisers.base import State
+
+
+class Record(typing.NamedTuple):
+    """One iteration of a run."""
+
+    iteration: int
+    loss: float
+    gradient_norm: float
+    held_out: float
+    """The loss on held-out data; not a number where there are none."""
+    seconds: float
+    """Since the run began, interruptions not counted."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """All there is to know of a run between two iterations."""
+
+    state: State
+    history: tuple[Record, ...] = ()
+    best_weights: FloatArray | None = None
+    """Those with the smallest loss on held-out data, where there are such data."""
+    best_held_out: float = float("inf")
+    best_iteration: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """How long the run took so far."""
+        return self.history[-1].seconds if self.history else 0.0
+
+
+def write_checkpoint(path: str | os.PathLike[str], run: Run, about: dict[str, Any]) -> None:
+    """Write a run to a file, in one step; `about` says what it is a run of."""
+    arrays = dict(_stored("state", run.state))
+    arrays["history"] = np.array(run.history, dtype=np.float64).reshape(-1, len(Record._fields))
+    arrays["best_held_out"] = np.asarray(run.best_held_out)
+    if run.best_weights is not None:
+        arrays["best_weights"] = run.best_weights
+    header = {"kind": "checkpoint", "about": about, "best_iteration": run.best_iteration}
+    write_model(path, header, arrays)
+
+
+def read_checkpoint(
+    path: str | os.PathLike[str], state_type: type[State], about: dict[str, Any]
+) -> Run:
+    """The run in a file, which must be a run of the same thing."""
+    contents = read_model(path, kind="checkpoint")
+    found = contents.header["about"]
+    for name, expected in about.items():
+        if found.get(name) != expected:
+            raise ModelFileError(
+                f"{os.fspath(path)} is a checkpoint of another run: {name} is "
+                f"{found.get(name)!r} there and {expected!r} here. Resume with the options and "
+                "data of that run, or give another file for the checkpoints of this one."
+            )
+    arrays = contents.arrays
+    rows = arrays["history"].tolist()
+    return Run(
+        _restored(state_type, arrays, "state"),
+        tuple(Record(int(iteration), *numbers) for iteration, *numbers in rows),
+        arrays.get("best_weights"),
+        float(arrays["best_held_out"]),
+        contents.header["best_iteration"],
+    )
+
+
+def _stored(name: str, value: Any) -> typing.Iterator[tuple[str, Array]]:
+    """Numbers, arrays, tuples and dataclasses as arrays with dotted names."""
+    if is_dataclass(value):
+        for field in fields(value):
+            yield from _stored(f"{name}.{field.name}", getattr(value, field.name))
+    elif isinstance(value, tuple):
+        yield f"{name}.n", np.asarray(len(value))
+        for index, item in enumerate(value):
+            yield from _stored(f"{name}.{index}", item)
+    else:
+        yield name, np.asarray(value)
+
+
+def _restored(kind: Any, arrays: dict[str, Array], name: str) -> Any:
+    """The inverse of `_stored`, guided by the types of the fields."""
+    if is_dataclass(kind):
+        kinds = typing.get_type_hints(kind)
+        return kind(  # type: ignore[operator]
+            **{
+                field.name: _restored(kinds[field.name], arrays, f"{name}.{field.name}")
+                for field in fields(kind)
+            }
+        )
+    if typing.get_origin(kind) is tuple:
+        count = int(arrays[f"{name}.n"])
+        item = typing.get_args(kind)[0]
+        return tuple(_restored(item, arrays, f"{name}.{index}") for index in range(count))
+    return kind(arrays[name]) if kind in (bool, int, float) else arrays[name]

@@ -1,0 +1,230 @@
+"""The training set: batches, and the loss and gradient of an objective summed over them.
+
+Sums are taken in an order that depends only on the corpus (see `summation`), so results are the
+same, bit for bit, for any number of threads or workers.
+"""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from partita.arrays import FloatArray
+from partita.objectives.base import Objective, Sum, as_sum
+from partita.training.batches import Batch, check_batches
+from partita.training.summation import Part, Request, Sums, sum_by_shard, total
+from partita.training.support import Support, find_support
+
+MOST_SHARDS = 8
+
+
+class Corpus(ABC):
+    """A data set with an objective: a pure function of the weights.
+
+    A subclass knows where the batches are and who adds them up (`sums`). Use it in a `with`
+    statement, or `close` it, to give back what it holds: workers of a cluster, files.
+    """
+
+    objective: Sum
+    n_weights: int
+    n_sentences: int
+    n_words: int
+    n_threads: int
+    """How many threads may be used in this process."""
+
+    @abstractmethod
+    def sums(
+        self, weights: FloatArray, names: Sequence[str], slopes: Mapping[str, FloatArray] | None
+    ) -> Sums:
+        """Statistics of the named terms over all batches, and the gradient if slopes are given."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back threads, workers and temporary files."""
+
+    def value_and_gradient(
+        self, weights: FloatArray, iteration: int = 0
+    ) -> tuple[float, FloatArray]:
+        """Loss at the weights and its gradient, (n_weights,), with an iteration's term weights.
+
+        One pass; two where a term's slope depends on its total (generalized expectation): the
+        first then takes that term's statistics only.
+        """
+        self._check(weights)
+        active = self._active(iteration)
+        late = [name for name in active if self.terms[name].needs_total]
+        first = self.sums(weights, late, None).statistics if late else {}
+        _, slopes = self._loss(first, iteration)
+        if not active:
+            return 0.0, np.zeros(self.n_weights)
+        sums = self.sums(weights, active, {name: slopes[name] for name in active})
+        assert sums.gradient is not None
+        return self._loss(sums.statistics, iteration)[0], sums.gradient
+
+    def value(self, weights: FloatArray, iteration: int = 0) -> float:
+        """The loss alone: one pass, without the way back to the weights."""
+        self._check(weights)
+        statistics = self.sums(weights, self._active(iteration), None).statistics
+        return self._loss(statistics, iteration)[0]
+
+    @property
+    def terms(self) -> dict[str, Objective]:
+        """The objective of each term, by name."""
+        objectives = (term.objective for term in self.objective.terms)
+        return dict(zip(self.objective.names, objectives, strict=True))
+
+    def _active(self, iteration: int) -> list[str]:
+        """The names of the terms whose weight is not 0 in an iteration."""
+        weights = self.objective.weights_at(iteration)
+        return [name for name, weight in zip(self.terms, weights, strict=True) if weight]
+
+    def _loss(
+        self, statistics: Mapping[str, FloatArray], iteration: int
+    ) -> tuple[float, dict[str, FloatArray]]:
+        """The loss and its slopes, by name of the term; what has no statistic (yet) counts as 0."""
+        totals = [
+            statistics[name] if name in statistics else np.zeros(term.n_statistics)
+            for name, term in self.terms.items()
+        ]
+        loss, slopes = self.objective.loss(totals, iteration)
+        return loss, dict(zip(self.terms, slopes, strict=True))
+
+    def _check(self, weights: FloatArray) -> None:
+        if weights.shape != (self.n_weights,):
+            raise ValueError(
+                f"weights has shape {weights.shape}; expected ({self.n_weights},), one number for "
+                "each feature."
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class MemoryCorpus(Corpus):
+    """Batches in this process, summed over by threads."""
+
+    def __init__(
+        self,
+        objective: Objective | Sum,
+        batches: Sequence[Batch],
+        *,
+        n_threads: int | None = None,
+        n_shards: int | None = None,
+    ) -> None:
+        self.objective = as_sum(objective)
+        check_batches(batches, self.objective.names)
+        self.batches = list(batches)
+        self.n_threads = n_threads or n_cores()
+        self.n_weights = batches[0].features.n_weights
+        self.n_sentences = sum(batch.structures.n_sentences for batch in batches)
+        self.n_words = sum(int(batch.structures.n_words.sum()) for batch in batches)
+        self.n_shards = n_shards or default_shards(batches)
+
+    def sums(
+        self, weights: FloatArray, names: Sequence[str], slopes: Mapping[str, FloatArray] | None
+    ) -> Sums:
+        """Statistics of the named terms over all batches, and the gradient if slopes are given."""
+        request = Request({name: self.terms[name] for name in names}, weights, slopes)
+        shards = sum_by_shard(self.batches, request, self.n_shards, self.n_threads)
+        return total(Part(index, 1, sums) for index, sums in enumerate(shards))
+
+    def add_gradient(
+        self, weights: FloatArray, indices: Sequence[int], iteration: int, out: FloatArray
+    ) -> float:
+        """The loss of some batches; adds its gradient to `out`. For mini-batches."""
+        _, slopes = self._loss({}, iteration)
+        terms = {name: self.terms[name] for name in self._active(iteration)}
+        batches = [self.batches[index] for index in indices]
+        request = Request(terms, weights, slopes)
+        (sums,) = sum_by_shard(batches, request, 1, self.n_threads, out)
+        return self._loss(sums.statistics, iteration)[0]
+
+    @cached_property
+    def support(self) -> Support:
+        """Which weights each batch touches."""
+        return find_support(self.batches)
+
+    def close(self) -> None:
+        """Nothing to give back: threads live for one pass."""
+
+
+def n_cores() -> int:
+    """How many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        return os.cpu_count() or 1
+
+
+def default_shards(batches: Sequence[Batch]) -> int:
+    """As many shards as leave their gradients together no longer than the scores of the corpus.
+
+    Each shard has a gradient of its own, to be cleared and added up in every pass. With many
+    sentences for each weight that is nothing; with few, one shard is the fastest (see `summation`).
+    """
+    n_parts = sum(batch.structures.n_parts for batch in batches)
+    return max(1, min(MOST_SHARDS, n_parts // batches[0].features.n_weights))
+
+
+def build_corpus(
+    objective: Objective | Sum,
+    batches: Sequence[Batch],
+    *,
+    workers: int | str | None = None,
+    n_shards: int | None = None,
+    directory: str | os.PathLike[str] | None = None,
+) -> Corpus:
+    """A corpus of batches, summed over by threads or by a Ray cluster.
+
+    `workers` is a number of threads (all cores if left out), or "ray:4" for four Ray workers
+    ("ray" for as many as there are cores). `n_shards` is best left out; results depend on it in
+    the last bits, and on `workers` not at all. `directory` is for Ray on several machines, see
+    `RayCorpus`.
+
+    >>> from partita import LinearChain
+    >>> from partita.features import Attributes, tag_features
+    >>> from partita.objectives import Counts, Likelihood
+    >>> from partita.structures.chains import Chains
+    >>> from partita.training import Batch
+    >>> chains = Chains([2, 1], n_tags=2, shared=True)  # two words, and one
+    >>> features = tag_features(chains, Attributes.from_lists([[0], [1], [0]]), n_attributes=2)
+    >>> tags = Counts.of(chains, [[0, 1], [0]])
+    >>> batch = Batch(LinearChain, chains, features, {"Likelihood": tags})
+    >>> corpus = build_corpus(Likelihood(), [batch], workers=2)
+    >>> loss, gradient = corpus.value_and_gradient(np.zeros(8))
+    >>> round(loss, 3), gradient[:4]
+    (2.079, array([-1. ,  1. ,  0.5, -0.5]))
+    """
+    if isinstance(workers, str) and workers.partition(":")[0] == "ray":
+        # Ray is an optional extra, so its module is imported only when it is asked for.
+        from partita.training.ray_corpus import RayCorpus
+
+        count = workers.partition(":")[2]
+        return RayCorpus(
+            objective,
+            batches,
+            n_workers=_count(workers, count) if count else n_cores(),
+            n_shards=n_shards,
+            directory=directory,
+        )
+    n_threads = None if workers is None else _count(workers, workers)
+    return MemoryCorpus(objective, batches, n_threads=n_threads, n_shards=n_shards)
+
+
+def _count(workers: int | str, text: int | str) -> int:
+    try:
+        count = int(text)
+    except ValueError:
+        count = 0
+    if count < 1:
+        raise ValueError(
+            f'workers is {workers!r}; expected a number of threads, such as 2, or "ray:4" for four '
+            "Ray workers."
+        )
+    return count

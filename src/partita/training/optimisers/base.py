@@ -1,0 +1,156 @@
+"""What an optimiser is: a state, a step from one state to the next, and a reason to stop."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from partita.arrays import FloatArray
+from partita.training.corpus import Corpus
+from partita.training.penalties import Penalty
+from partita.training.vectors import norm
+
+Function = Callable[[FloatArray], tuple[float, FloatArray]]
+"""Weights -> loss and gradient."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Where an optimiser is: numbers, arrays and tuples of them, so that it can be stored.
+
+    A step makes a new state and changes nothing of the old one: whenever it is interrupted, the
+    old state is whole.
+    """
+
+    iteration: int
+    """Completed iterations: steps, or passes over the corpus."""
+    weights: FloatArray
+    loss: float
+    """The loss at the weights, penalties included (for mini-batches: met on the way to them)."""
+    gradient_norm: float
+
+
+class Problem(ABC):
+    """What is minimised."""
+
+    corpus: Corpus | None
+    """For optimisers that take it batch by batch."""
+    penalty: Penalty
+    n_weights: int
+    seed: int = 0
+    n_threads: int = 1
+    """How many threads may work on vectors as long as the weights; results do not depend on it."""
+
+    @abstractmethod
+    def value_and_gradient(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
+        """Loss and gradient of everything that has a gradient: all but the L1 penalty."""
+
+    @abstractmethod
+    def changes_at(self, iteration: int) -> bool:
+        """Whether the loss of `iteration` is another function than that of the one before."""
+
+    @abstractmethod
+    def about(self) -> dict[str, Any]:
+        """What tells this problem from others, as plain values."""
+
+
+class FunctionProblem(Problem):
+    """A plain function of the weights, which returns its value and its gradient."""
+
+    def __init__(self, function: Function, n_weights: int, penalty: Penalty | None = None) -> None:
+        self._function = function
+        self.corpus = None
+        self.n_weights = n_weights
+        self.penalty = penalty or Penalty()
+
+    def value_and_gradient(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
+        """The function with the L2 penalty."""
+        return _penalised(*self._function(weights), weights, self.penalty, self.n_threads)
+
+    def changes_at(self, iteration: int) -> bool:
+        """Never."""
+        return False
+
+    def about(self) -> dict[str, Any]:
+        """Nothing: functions look alike."""
+        return {}
+
+
+class CorpusProblem(Problem):
+    """The objective of a corpus and a penalty; the seed orders mini-batches."""
+
+    def __init__(self, corpus: Corpus, penalty: Penalty | None = None, seed: int = 0) -> None:
+        self.corpus: Corpus = corpus
+        self.n_weights = corpus.n_weights
+        self.penalty = penalty or Penalty()
+        self.penalty.check(corpus.n_weights)
+        self.seed = seed
+        self.n_threads = corpus.n_threads
+
+    def about(self) -> dict[str, Any]:
+        """The terms of the objective and the size of the corpus."""
+        corpus = self.corpus
+        return {
+            "objective": corpus.objective.names,
+            "n_sentences": corpus.n_sentences,
+            "n_words": corpus.n_words,
+        }
+
+    def value_and_gradient(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
+        """The loss of the corpus in this iteration, with the L2 penalty."""
+        loss, gradient = self.corpus.value_and_gradient(weights, iteration)
+        return _penalised(loss, gradient, weights, self.penalty, self.n_threads)
+
+    def changes_at(self, iteration: int) -> bool:
+        """Whether a term's weight follows a schedule that moves now."""
+        weights_at = self.corpus.objective.weights_at
+        return iteration > 0 and weights_at(iteration) != weights_at(iteration - 1)
+
+
+def _penalised(
+    loss: float, gradient: FloatArray, weights: FloatArray, penalty: Penalty, n_threads: int
+) -> tuple[float, FloatArray]:
+    return loss + penalty.add_gradient(weights, gradient, n_threads), gradient
+
+
+S = TypeVar("S", bound=State)
+
+
+class Optimiser(ABC, Generic[S]):
+    """A way to the minimum: `start`, then `step` until `reason_to_stop` has one."""
+
+    n_iterations: int
+    """The most iterations it takes."""
+
+    @property
+    @abstractmethod
+    def state_type(self) -> type[S]:
+        """The class of its states."""
+
+    @abstractmethod
+    def start(self, problem: Problem, weights: FloatArray) -> S:
+        """The state before the first iteration."""
+
+    @abstractmethod
+    def step(self, problem: Problem, state: S) -> S:
+        """One iteration further."""
+
+    @abstractmethod
+    def reason_to_stop(self, problem: Problem, state: S) -> str | None:
+        """A sentence that says why there is nothing more to do; None while there is."""
+
+    def model(self, state: S) -> FloatArray:
+        """The weights to use: those of the state, unless the optimiser averages."""
+        return state.weights
+
+
+def checked_finite(loss: float, gradient: FloatArray) -> float:
+    """The norm of the gradient at the start, where loss and gradient must be numbers."""
+    length = norm(gradient)
+    if not (abs(loss) < float("inf") and length < float("inf")):
+        raise ValueError(
+            f"the loss at the first weights is {loss} and its gradient has norm {length}; expected "
+            "finite numbers. A target may use a part that is forbidden (score -inf), or the first "
+            "weights may be too large."
+        )
+    return length

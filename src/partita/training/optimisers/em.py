@@ -1,0 +1,90 @@
+"""Expectation-maximisation, for models whose weights are log-probabilities."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from partita.arrays import FloatArray
+from partita.training.optimisers.base import Optimiser, Problem, State
+
+ROUNDING = 1e-9
+"""Relative rise of the loss that a long sum may show by rounding alone."""
+
+
+@dataclass(frozen=True)
+class CountsState(State):
+    """The weights, and the counts that are expected under them."""
+
+    counts: FloatArray
+    fall: float = float("inf")
+    """How much the loss fell in the last iteration."""
+
+
+@dataclass(frozen=True)
+class ExpectationMaximisation(Optimiser[CountsState]):
+    """Expected counts over the corpus, then the weights that make those counts most likely.
+
+    The loss must be minus the log-likelihood of what was observed, with the weights as the
+    log-probabilities of the parts, so that minus its gradient is the expected counts. Every
+    iteration, one pass over the corpus, lowers the loss; one that does not is an error, since it
+    means that `maximise` and the loss do not belong together.
+
+    Parameters
+    ----------
+    maximise
+        Expected counts (n_weights,) -> weights, the logarithms of normalised counts (smoothed if
+        a prior is wanted).
+    log_prior
+        Weights -> logarithm of the prior that `maximise` smooths with; subtracted from the loss.
+    n_iterations
+        The most iterations.
+    loss_tolerance
+        Stop when an iteration lowers the loss by less than this fraction of it.
+    """
+
+    maximise: Callable[[FloatArray], FloatArray]
+    log_prior: Callable[[FloatArray], float] | None = field(default=None)
+    n_iterations: int = 100
+    loss_tolerance: float = 1e-6
+
+    @property
+    def state_type(self) -> type[CountsState]:
+        """The class of its states."""
+        return CountsState
+
+    def start(self, problem: Problem, weights: FloatArray) -> CountsState:
+        """Expected counts under the given weights."""
+        return self._expected(problem, weights, 0)
+
+    def step(self, problem: Problem, state: CountsState) -> CountsState:
+        """Maximise, then count again."""
+        new = self._expected(problem, self.maximise(state.counts), state.iteration + 1)
+        fall = state.loss - new.loss
+        if not fall >= -ROUNDING * abs(state.loss):
+            raise ArithmeticError(
+                f"iteration {new.iteration} of expectation-maximisation raised the loss from "
+                f"{state.loss!r} to {new.loss!r}; it can only fall. Either `maximise` does not "
+                "return the most likely weights for the counts, or it smooths them and the prior "
+                "that does so is missing (`log_prior`)."
+            )
+        return replace(new, fall=fall)
+
+    def reason_to_stop(self, problem: Problem, state: CountsState) -> str | None:
+        """The loss hardly falls any more, or it was the last iteration."""
+        if state.fall <= self.loss_tolerance * abs(state.loss):
+            return (
+                f"Converged after {state.iteration} iterations: the last one lowered the loss by "
+                f"{state.fall:.2e}, less than {self.loss_tolerance:g} of it (loss_tolerance)."
+            )
+        if state.iteration >= self.n_iterations:
+            return (
+                f"Stopped after {state.iteration} iterations, the most that were allowed "
+                f"(n_iterations); the last one still lowered the loss by {state.fall:.2e}."
+            )
+        return None
+
+    def _expected(self, problem: Problem, weights: FloatArray, iteration: int) -> CountsState:
+        loss, gradient = problem.value_and_gradient(weights, iteration)
+        if self.log_prior is not None:
+            loss -= self.log_prior(weights)
+        # At the edge of the simplex the gradient does not vanish, so its norm says nothing.
+        return CountsState(iteration, weights, loss, 0.0, -gradient)

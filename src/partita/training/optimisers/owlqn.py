@@ -1,0 +1,120 @@
+"""OWL-QN: L-BFGS for losses with an L1 penalty, which makes most weights exactly 0."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from partita.arrays import FloatArray
+from partita.training.optimisers.base import Optimiser, Problem, checked_finite
+from partita.training.optimisers.curvature import Curvature
+from partita.training.optimisers.lbfgs import WINDOW, QuasiNewtonState, stopping_reason
+from partita.training.optimisers.line_search import N_EVALUATIONS, ROUNDING, SUFFICIENT
+from partita.training.vectors import dot, norm
+
+
+@dataclass(frozen=True)
+class OWLQN(Optimiser[QuasiNewtonState]):
+    """Orthant-wise limited-memory quasi-Newton (Andrew & Gao 2007).
+
+    Within an orthant the L1 penalty is linear. Each step stays in the orthant that the steepest
+    descent points into: a weight that would change its sign becomes exactly 0. Options as for
+    `LBFGS`; the gradient of the tolerance is the steepest one-sided slope of the penalised loss.
+    """
+
+    n_iterations: int = 1000
+    gradient_tolerance: float = 1e-5
+    loss_tolerance: float = 1e-6
+    memory: int = 6
+
+    @property
+    def state_type(self) -> type[QuasiNewtonState]:
+        """The class of its states."""
+        return QuasiNewtonState
+
+    def start(self, problem: Problem, weights: FloatArray) -> QuasiNewtonState:
+        """Loss and gradient at the given weights; nothing remembered."""
+        loss, gradient = problem.value_and_gradient(weights, 0)
+        checked_finite(loss, gradient)
+        return _state(problem, 0, weights, loss, gradient, Curvature(self.memory), None)
+
+    def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
+        """Along the quasi-Newton direction inside one orthant; else along the steepest slope."""
+        if problem.changes_at(state.iteration):
+            loss, gradient = problem.value_and_gradient(state.weights, state.iteration)
+            slope = steepest_slope(problem, state.weights, gradient)
+            curvature = state.curvature.with_gradient(slope, problem.n_threads)
+            state = _state(problem, state.iteration, state.weights, loss, gradient, curvature, None)
+        found, curvature = _searched(problem, state, state.curvature), state.curvature
+        if found is None and curvature.n_pairs:
+            curvature = curvature.forgotten()
+            found = _searched(problem, state, curvature)
+        if found is None:
+            return replace(state, iteration=state.iteration + 1, stuck=True)
+        weights, loss, gradient = found
+        slope = steepest_slope(problem, weights, gradient)
+        curvature = curvature.updated(
+            weights - state.weights, gradient - state.gradient, slope, problem.n_threads
+        )
+        return _state(problem, state.iteration + 1, weights, loss, gradient, curvature, state)
+
+    def reason_to_stop(self, problem: Problem, state: QuasiNewtonState) -> str | None:
+        """At the minimum, at the limit of the arithmetic, or at the last iteration."""
+        return stopping_reason(self, problem, state)
+
+
+def steepest_slope(problem: Problem, weights: FloatArray, gradient: FloatArray) -> FloatArray:
+    """The pseudo-gradient: the subgradient of loss + L1 with the smallest entries, 0 at a minimum.
+
+    Where a weight is not 0 the penalty has a slope; at 0 it takes away up to l1 from the gradient.
+    """
+    thresholds = problem.penalty.thresholds(len(weights))
+    shrunk = np.sign(gradient) * np.maximum(np.abs(gradient) - thresholds, 0.0)
+    return np.where(weights == 0.0, shrunk, gradient + np.sign(weights) * thresholds)
+
+
+def _state(
+    problem: Problem,
+    iteration: int,
+    weights: FloatArray,
+    loss: float,
+    gradient: FloatArray,
+    curvature: Curvature,
+    before: QuasiNewtonState | None,
+) -> QuasiNewtonState:
+    """The state after the one before; `loss` is without the L1 penalty."""
+    total = loss + problem.penalty.absolute(weights)
+    length = norm(steepest_slope(problem, weights, gradient))
+    losses = before.recent_losses[-WINDOW:] if before else ()
+    norms = before.recent_norms[-WINDOW:] if before else ()
+    return QuasiNewtonState(
+        iteration,
+        weights,
+        total,
+        length,
+        gradient,
+        curvature,
+        (*losses, total),
+        (*norms, length),
+    )
+
+
+def _searched(
+    problem: Problem, state: QuasiNewtonState, curvature: Curvature
+) -> tuple[FloatArray, float, FloatArray] | None:
+    """Halve the step until the penalised loss falls enough; the weights, smooth loss, gradient."""
+    slope = steepest_slope(problem, state.weights, state.gradient)
+    direction = curvature.direction(slope, problem.n_threads)
+    direction[direction * slope >= 0.0] = 0.0
+    orthant = np.where(state.weights == 0.0, -np.sign(slope), np.sign(state.weights))
+    step = 1.0 if curvature.n_pairs else 1.0 / max(state.gradient_norm, 1.0)
+    for _ in range(N_EVALUATIONS):
+        weights = state.weights + step * direction
+        weights[weights * orthant <= 0.0] = 0.0
+        loss, gradient = problem.value_and_gradient(weights, state.iteration)
+        fall = state.loss - loss - problem.penalty.absolute(weights)
+        expected = -SUFFICIENT * dot(slope, weights - state.weights)
+        # Below the rounding error of the loss, a fall cannot be told from a rise.
+        if expected > 0.0 and fall >= expected - ROUNDING * abs(state.loss):
+            return weights, loss, gradient
+        step *= 0.5
+    return None

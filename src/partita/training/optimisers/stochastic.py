@@ -1,0 +1,270 @@
+"""SGD, AdaGrad and Adam: a step after every few batches, in an order that the seed decides.
+
+The gradient of a step is that of the mean loss of its sentences; a step's share of the penalty is
+that of one sentence, so rates do not depend on the size of the corpus. Only the weights that the
+batches of a step touch are moved (see `kernels.updates`); Adam's means are therefore taken over the
+visits of a weight, not over all steps.
+
+An L1 penalty is paid by shrinking, which lowers the loss as it should, but leaves few weights at
+exactly 0, since every mini-batch moves them off it again. For a sparse model use `OWLQN`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from partita.arrays import FloatArray, IntArray
+from partita.kernels import updates
+from partita.training.corpus import MemoryCorpus
+from partita.training.optimisers.base import Optimiser, Problem, State
+from partita.training.optimisers.schedules import InverseTime, Rate, as_rate
+
+
+@dataclass(frozen=True)
+class StochasticState(State):
+    """The weights, and what a method remembers of earlier steps."""
+
+    n_steps: int
+    n_averaged: int
+    """Steps that the average covers."""
+    drift: FloatArray
+    """Sum over these of the move times the number of steps before it."""
+    memory: tuple[FloatArray, ...]
+    """Squares of the gradients (AdaGrad, Adam), means of the gradients (Adam)."""
+    fall: float = float("inf")
+    """How much less the loss of the last pass was than that of the pass before."""
+
+
+@dataclass(frozen=True)
+class Stochastic(Optimiser[StochasticState]):
+    """A mini-batch method. One iteration is one pass over the corpus.
+
+    Parameters
+    ----------
+    rate
+        The learning rate: a number, or a schedule.
+    n_iterations
+        The most passes.
+    batches_per_step
+        How many batches of the corpus make a mini-batch.
+    average_from
+        The pass, counted from 0, from which on the weights after each step are averaged; None for
+        the last weights as they are.
+    loss_tolerance
+        Stop when the loss of a pass differs from that of the one before by less than this
+        fraction of it.
+    """
+
+    rate: float | Rate = 0.1
+    n_iterations: int = 20
+    batches_per_step: int = 1
+    average_from: int | None = None
+    loss_tolerance: float = 0.0
+
+    @property
+    def state_type(self) -> type[StochasticState]:
+        """The class of its states."""
+        return StochasticState
+
+    @property
+    @abstractmethod
+    def n_memory(self) -> int:
+        """How many vectors the method remembers."""
+
+    @abstractmethod
+    def move(
+        self,
+        blocks: IntArray,
+        gradient: FloatArray,
+        share: FloatArray,
+        update: updates.Update,
+        state: StochasticState,
+    ) -> float:
+        """One step, in place: moves the state's weights; gives the squared norm of the gradient."""
+
+    def start(self, problem: Problem, weights: FloatArray) -> StochasticState:
+        """Nothing remembered; the loss is not known before the first pass."""
+        _check(problem)
+        memory = tuple(np.zeros_like(weights) for _ in range(self.n_memory))
+        unknown = float("inf")
+        return StochasticState(0, weights, unknown, unknown, 0, 0, np.zeros_like(weights), memory)
+
+    def step(self, problem: Problem, state: StochasticState) -> StochasticState:
+        """One pass over the corpus, its batches in an order of its own."""
+        corpus = _check(problem)
+        rng = np.random.default_rng([problem.seed, state.iteration])
+        order = rng.permutation(len(corpus.batches)).tolist()
+        share = corpus.support.shares() / corpus.n_sentences
+        if problem.penalty.scale is not None:
+            share *= problem.penalty.scale
+        new, gradient = _copied(state), np.zeros_like(state.weights)
+        loss = squares = 0.0
+        for start in range(0, len(order), self.batches_per_step):
+            chosen = order[start : start + self.batches_per_step]
+            loss += corpus.add_gradient(new.weights, chosen, state.iteration, gradient)
+            update = self._update(problem, corpus, chosen, new)
+            squares += self.move(corpus.support.blocks(chosen), gradient, share, update, new)
+            averaged = self.average_from is not None and state.iteration >= self.average_from
+            new = replace(new, n_steps=new.n_steps + 1, n_averaged=new.n_averaged + averaged)
+        loss += problem.penalty.smooth(new.weights) + problem.penalty.absolute(new.weights)
+        return replace(
+            new,
+            iteration=state.iteration + 1,
+            loss=loss,
+            gradient_norm=float(np.sqrt(squares / (new.n_steps - state.n_steps))),
+            fall=state.loss - loss,
+        )
+
+    def reason_to_stop(self, problem: Problem, state: StochasticState) -> str | None:
+        """The passes were made, or the loss of a pass hardly changes."""
+        settled = not problem.changes_at(state.iteration)
+        if settled and abs(state.fall) < self.loss_tolerance * abs(state.loss):
+            return (
+                f"Converged after {state.iteration} passes: the loss changed by {state.fall:.2e} "
+                f"in the last one, less than {self.loss_tolerance:g} of it (loss_tolerance)."
+            )
+        if state.iteration >= self.n_iterations:
+            return f"Stopped after {state.iteration} passes, as many as asked for (n_iterations)."
+        return None
+
+    def model(self, state: StochasticState) -> FloatArray:
+        """The average, where there is one."""
+        if not state.n_averaged:
+            return state.weights
+        return state.weights - state.drift / state.n_averaged
+
+    def _update(
+        self, problem: Problem, corpus: MemoryCorpus, chosen: Sequence[int], state: StochasticState
+    ) -> updates.Update:
+        """The numbers of the next step."""
+        steps_per_pass = -(-len(corpus.batches) // self.batches_per_step)
+        n_sentences = sum(corpus.batches[index].structures.n_sentences for index in chosen)
+        return updates.Update(
+            normaliser=1.0 / n_sentences,
+            l2=float(problem.penalty.l2),
+            l1=float(problem.penalty.l1),
+            rate=as_rate(self.rate).at(state.n_steps, steps_per_pass * self.n_iterations),
+            age=float(state.n_averaged),
+        )
+
+
+@dataclass(frozen=True)
+class SGD(Stochastic):
+    """weights -= rate * gradient."""
+
+    rate: float | Rate = InverseTime(0.1, half_life=1000)
+
+    @property
+    def n_memory(self) -> int:
+        """Nothing."""
+        return 0
+
+    def move(
+        self,
+        blocks: IntArray,
+        gradient: FloatArray,
+        share: FloatArray,
+        update: updates.Update,
+        state: StochasticState,
+    ) -> float:
+        """See `updates.sgd`."""
+        found = updates.sgd(blocks, gradient, share, update, state.weights, state.drift)
+        return float(found)
+
+
+@dataclass(frozen=True)
+class AdaGrad(Stochastic):
+    """weights -= rate * gradient / sqrt(sum of its squares so far) (Duchi, Hazan & Singer 2011)."""
+
+    rate: float | Rate = 0.1
+
+    @property
+    def n_memory(self) -> int:
+        """Sums of squares."""
+        return 1
+
+    def move(
+        self,
+        blocks: IntArray,
+        gradient: FloatArray,
+        share: FloatArray,
+        update: updates.Update,
+        state: StochasticState,
+    ) -> float:
+        """See `updates.adagrad`."""
+        (squares,) = state.memory
+        found = updates.adagrad(
+            blocks, gradient, share, update, state.weights, state.drift, squares
+        )
+        return float(found)
+
+
+@dataclass(frozen=True)
+class Adam(Stochastic):
+    """weights -= rate * (mean gradient) / sqrt(mean square) (Kingma & Ba 2015).
+
+    `momentum` and `decay` are the shares of the old means that each visit keeps (beta 1 and 2 of
+    the paper), `floor` is added to the root (epsilon).
+    """
+
+    rate: float | Rate = 0.01
+    momentum: float = 0.9
+    decay: float = 0.999
+    floor: float = 1e-8
+
+    @property
+    def n_memory(self) -> int:
+        """Means of squares and of gradients."""
+        return 2
+
+    def move(
+        self,
+        blocks: IntArray,
+        gradient: FloatArray,
+        share: FloatArray,
+        update: updates.Update,
+        state: StochasticState,
+    ) -> float:
+        """See `updates.adam`."""
+        step = state.n_steps + 1
+        correction = np.sqrt(1.0 - self.decay**step) / (1.0 - self.momentum**step)
+        corrected = update._replace(rate=float(update.rate * correction))
+        means = updates.Means(self.momentum, self.decay, self.floor)
+        found = updates.adam(
+            blocks, gradient, share, corrected, means, state.weights, state.drift, *state.memory
+        )
+        return float(found)
+
+
+def _check(problem: Problem) -> MemoryCorpus:
+    """The corpus, if mini-batches can be taken from it and its objective."""
+    corpus = problem.corpus
+    if corpus is None:
+        raise TypeError(
+            "mini-batch optimisers came with a plain function, which has no batches. Use LBFGS or "
+            "OWLQN."
+        )
+    if not isinstance(corpus, MemoryCorpus):
+        raise TypeError(
+            f"mini-batch optimisers came with a {type(corpus).__name__}; they take a step every "
+            "few milliseconds, too often for a cluster. Use threads (workers=4), or LBFGS."
+        )
+    for name, term in zip(corpus.objective.names, corpus.objective.terms, strict=True):
+        if term.objective.needs_total:
+            raise ValueError(
+                f"the term {name} depends on the whole corpus at once, so that a mini-batch says "
+                "nothing about its slope. Use LBFGS."
+            )
+    return corpus
+
+
+def _copied(state: StochasticState) -> StochasticState:
+    """A state whose arrays a pass may overwrite, so that the old one stays whole."""
+    return replace(
+        state,
+        weights=state.weights.copy(),
+        drift=state.drift.copy(),
+        memory=tuple(array.copy() for array in state.memory),
+    )

@@ -1,0 +1,215 @@
+"""Sums over batches: by any number of threads, always in the same order.
+
+Batch k belongs to shard k modulo n_shards. Threads work out the statistics and score gradients of
+batches in any order, but each shard adds its batches to its gradient in turn, and shards are added
+up in turn. While one thread adds (the scatter to the weights), the others infer; so even one
+shard, which needs no memory beyond the result, keeps three threads busy.
+"""
+
+import itertools
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from partita.arrays import FloatArray
+from partita.objectives.base import Objective
+from partita.training.batches import Batch, pulled_back
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a pass over batches gathers."""
+
+    statistics: dict[str, FloatArray]
+    """The summed statistic of each term."""
+    gradient: FloatArray | None
+    """With respect to the weights; None if no slopes were given."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to gather: the terms, and the slope for each where a gradient is wanted."""
+
+    objectives: Mapping[str, Objective]
+    weights: FloatArray
+    slopes: Mapping[str, FloatArray] | None
+
+
+@dataclass(frozen=True)
+class Part:
+    """The sums of neighbouring shards: `size`, a power of two, of them from shard `first` on."""
+
+    first: int
+    size: int
+    sums: Sums
+
+
+def sum_by_shard(
+    batches: Sequence[Batch],
+    request: Request,
+    n_shards: int,
+    n_threads: int,
+    out: FloatArray | None = None,
+) -> list[Sums]:
+    """The sums of each shard, shards in order; the gradient of the first is added to `out`."""
+    buffers: list[FloatArray | None] = [None] * n_shards
+    if request.slopes is not None:
+        fresh = [np.zeros_like(request.weights) for _ in range(n_shards - (out is not None))]
+        buffers = [*([] if out is None else [out]), *fresh]
+    sweep = _Sweep(batches, request, buffers)
+    _run(sweep, min(n_threads, len(batches)))
+    return [
+        Sums(_added(sweep.statistics[shard::n_shards], request.objectives), buffer)
+        for shard, buffer in enumerate(buffers)
+    ]
+
+
+def merged(parts: Iterable[Part]) -> list[Part]:
+    """Parts in order -> fewer of them: two neighbours that make up a larger block become one.
+
+    Blocks begin at multiples of their size, as in a binary tree over all shards, so it does not
+    matter who merges which of them: the brackets of the sum are always the same. At most one part
+    of each size is kept at a time, however many come.
+    """
+    kept: list[Part] = []
+    for part in parts:
+        kept.append(part)
+        while len(kept) > 1 and _are_twins(*kept[-2:]):
+            right, left = kept.pop(), kept.pop()
+            kept.append(Part(left.first, 2 * left.size, _plus(left.sums, right.sums)))
+    return kept
+
+
+def total(parts: Iterable[Part]) -> Sums:
+    """The sum of all shards, from parts in order."""
+    first, *others = merged(parts)
+    sums = first.sums
+    for part in others:
+        sums = _plus(sums, part.sums)
+    return sums
+
+
+def _are_twins(left: Part, right: Part) -> bool:
+    return left.size == right.size and left.first % (2 * left.size) == 0
+
+
+def _plus(left: Sums, right: Sums) -> Sums:
+    """The sum of two; the gradient of the left one is overwritten, if that is possible."""
+    statistics = {name: left.statistics[name] + right.statistics[name] for name in left.statistics}
+    gradient = left.gradient
+    if gradient is not None and right.gradient is not None:
+        # What comes from another process is read-only.
+        gradient = np.add(
+            gradient, right.gradient, out=gradient if gradient.flags.writeable else None
+        )
+    return Sums(statistics, gradient)
+
+
+def _added(
+    statistics: Sequence[Mapping[str, FloatArray]], objectives: Mapping[str, Objective]
+) -> dict[str, FloatArray]:
+    totals = {name: np.zeros(objective.n_statistics) for name, objective in objectives.items()}
+    for found in statistics:
+        for name, statistic in found.items():
+            totals[name] += statistic
+    return totals
+
+
+class _Sweep:
+    """One pass over batches that several threads make together."""
+
+    def __init__(
+        self, batches: Sequence[Batch], request: Request, buffers: Sequence[FloatArray | None]
+    ) -> None:
+        self.statistics: list[dict[str, FloatArray]] = [{} for _ in batches]
+        self._batches = batches
+        self._request = request
+        self._queues = [_Queue(buffer) for buffer in buffers]
+        self._next: Iterator[int] = itertools.count()
+        self._n_waiting = 0
+        self._stopped = False
+        self._changed = threading.Condition()
+
+    def work(self, most_waiting: int) -> None:
+        """Take batches until there are none left; every thread runs this."""
+        # `next` on a count is one operation of the interpreter, so two threads never share one.
+        while (index := next(self._next)) < len(self._batches) and not self._stopped:
+            self._take(index)
+            with self._changed:
+                self._changed.wait_for(lambda: self._stopped or self._n_waiting <= most_waiting)
+
+    def stop(self) -> None:
+        """Let all threads end at their next batch."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def _take(self, index: int) -> None:
+        batch, slopes = self._batches[index], self._request.slopes
+        found = batch.statistics(self._request.weights, self._request.objectives)
+        self.statistics[index] = {name: statistic for name, (statistic, _) in found.items()}
+        if slopes is None:
+            return
+        gradient = pulled_back(found, slopes) if found else None
+        turn, shard = divmod(index, len(self._queues))
+        queue = self._queues[shard]
+        with self._changed:
+            queue.waiting[turn] = batch, gradient
+            self._n_waiting += 1
+        # Whoever delivers the batch whose turn it is adds it, and all that waited for it.
+        while (item := self._claimed(queue)) is not None:
+            batch, gradient = item
+            if gradient is not None and queue.buffer is not None:
+                batch.features.add_gradient(gradient, queue.buffer)
+            self._release(queue)
+
+    def _claimed(self, queue: "_Queue") -> tuple[Batch, FloatArray | None] | None:
+        """The batch whose turn it is, if it is there and nobody else is adding to its shard."""
+        with self._changed:
+            if queue.is_busy or self._stopped or queue.turn not in queue.waiting:
+                return None
+            queue.is_busy = True
+            return queue.waiting.pop(queue.turn)
+
+    def _release(self, queue: "_Queue") -> None:
+        with self._changed:
+            queue.is_busy = False
+            queue.turn += 1
+            self._n_waiting -= 1
+            self._changed.notify_all()
+
+
+@dataclass
+class _Queue:
+    """The score gradients of a shard that wait for their turn to be added."""
+
+    buffer: FloatArray | None
+    turn: int = 0
+    is_busy: bool = False
+    waiting: dict[int, tuple[Batch, FloatArray | None]] = field(default_factory=dict)
+
+
+def _run(sweep: _Sweep, n_threads: int) -> None:
+    if n_threads <= 1:
+        sweep.work(most_waiting=0)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        futures = [pool.submit(_work_or_stop, sweep, 2 * n_threads) for _ in range(n_threads)]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            # Also for Ctrl-C: the pool waits for its threads, and they for nothing any more.
+            sweep.stop()
+            raise
+
+
+def _work_or_stop(sweep: _Sweep, most_waiting: int) -> None:
+    try:
+        sweep.work(most_waiting)
+    except BaseException:
+        sweep.stop()
+        raise

@@ -1,0 +1,49 @@
+"""Which weights a batch touches, so that a mini-batch step need not visit all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita.arrays import Array, FloatArray, IntArray
+from partita.kernels import updates
+from partita.training.batches import Batch
+
+
+@dataclass(frozen=True)
+class Support:
+    """For each batch the blocks of weights that it touches, and for each weight how often."""
+
+    bits: tuple[Array, ...]
+    """For each batch, a bit for each block of `updates.WIDTH` weights."""
+    visits: FloatArray
+    """For each weight, the number of batches that touch it; (n_weights,)."""
+
+    def blocks(self, indices: Sequence[int]) -> IntArray:
+        """The blocks that some of the batches touch, in order."""
+        union = np.bitwise_or.reduce([self.bits[index] for index in indices])
+        return np.flatnonzero(np.unpackbits(union))
+
+    def shares(self) -> FloatArray:
+        """One over the fraction of batches that touch each weight; 0 where none does."""
+        n_batches = float(len(self.bits))
+        return np.divide(
+            n_batches, self.visits, out=np.zeros_like(self.visits), where=self.visits > 0
+        )
+
+
+def find_support(batches: Sequence[Batch]) -> Support:
+    """Asks each feature map where a random gradient of the scores goes; n_weights steps each.
+
+    Positive random numbers almost surely cancel only where the features themselves cancel.
+    """
+    n_weights = batches[0].features.n_weights
+    gradient, visits = np.zeros(n_weights), np.zeros(n_weights)
+    rng = np.random.default_rng(0)
+    bits = []
+    for batch in batches:
+        batch.features.add_gradient(rng.random(batch.features.n_parts) + 1.0, gradient)
+        touched = np.zeros(-(-n_weights // updates.WIDTH), dtype=np.bool_)
+        updates.mark(gradient, visits, touched)
+        bits.append(np.packbits(touched))
+    return Support(tuple(bits), visits)
