@@ -84,7 +84,9 @@ def test_comparisons_select():
     a, b = np.array([1.0, 2.0, -math.inf, math.nan]), np.array([2.0, 2.0, -math.inf, 0.0])
     out = np.empty((5, N_LANES))
     comparisons(a, b, out)
-    for row, compare in zip(out[:4], [operator.lt, operator.le, operator.gt, operator.ge], strict=True):
+    for row, compare in zip(
+        out[:4], [operator.lt, operator.le, operator.gt, operator.ge], strict=True
+    ):
         assert np.array_equal(row, compare(a, b))
     assert np.array_equal(out[4], b)
 

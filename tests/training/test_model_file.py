@@ -14,7 +14,6 @@ from hypothesis.extra import numpy as hnp
 from partita.training.model_file import (
     START,
     ModelFileError,
-    atomic_writer,
     read_model,
     write_model,
 )

@@ -89,6 +89,7 @@ def emit_fma(builder, a, b, c):
 
 def emit_scale(builder, x, value, rounded):
     """LLVM code of `scale`, for doubles or vectors of them."""
+
     def constant(kind, number):
         many = isinstance(kind, ir.VectorType)
         return ir.Constant(kind, [number] * kind.count if many else number)

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
-from partita.structures.base import ALL_FORBIDDEN
 from partita.structures.tree_tools import crossing_arcs, find_cycle
 
 
@@ -56,7 +55,7 @@ def check_tree(heads: IntArray, sentence: int, *, is_projective: bool, single_ro
 
 
 def why_empty(arcs: FloatArray, *, single_root: bool) -> str:
-    """Why no tree uses finite arcs only: unreached words, too many roots, or all forbidden.
+    """Why no tree uses finite arcs only: unreached words or too many roots; "" if neither.
 
     `arcs` is (n+1, n+1) with the root as row 0; column 0 and the diagonal are ignored.
     """
@@ -74,7 +73,7 @@ def why_empty(arcs: FloatArray, *, single_root: bool) -> str:
         reachable(allowed, np.array([word]))[1:].all() for word in np.flatnonzero(allowed[0])
     ):
         return "every tree has several words on the root, and single_root wants one"
-    return ALL_FORBIDDEN
+    return ""
 
 
 def reachable(allowed: Any, start: IntArray) -> Any:

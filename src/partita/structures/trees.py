@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from partita.arrays import Array, FloatArray, IntArray
 from partita.kernels import labels as label_kernels
-from partita.structures.base import Best, Inference, Structure, Structures
+from partita.structures.base import ALL_FORBIDDEN, Best, Inference, Structure, Structures
 from partita.structures.batch import offsets, word_counts
 from partita.structures.labelled import best_labellings, labelled_covariance
 from partita.structures.tree_checks import check_tree, checked_row, why_empty
@@ -225,7 +225,7 @@ class Trees(Structures):
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
         """The words that no arc reaches, or the root constraint that cannot be met."""
         arcs = self.split_arcs(self._best_arcs(scores))[sentence]
-        return why_empty(arcs, single_root=self.single_root)
+        return why_empty(arcs, single_root=self.single_root) or ALL_FORBIDDEN
 
     # ------------------------------------------------------------------ shapes
 

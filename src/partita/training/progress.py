@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from partita.files import atomic_writer
 from partita.training.checkpoint import Record
-from partita.training.model_file import atomic_writer
 
 
 class Display(ABC):
