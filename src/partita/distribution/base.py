@@ -96,13 +96,15 @@ class Distribution(ABC):
         as 0.
         """
         inference = self.inference
-        possible = np.empty(self.structures.n_parts)
-        if not parts.clear_impossible(inference.marginals, direction, possible):
-            raise ValueError(
-                "direction has a value that is not finite at a part that can occur; expected "
-                "finite numbers wherever the marginal is above 0."
-            )
-        return self.structures.covariance_product(self.scores, inference, possible)
+        if not parts.all_finite(direction):
+            possible = np.empty_like(direction)
+            if not parts.clear_impossible(inference.marginals, direction, possible):
+                raise ValueError(
+                    "direction has a value that is not finite at a part that can occur; expected "
+                    "finite numbers wherever the marginal is above 0."
+                )
+            direction = possible
+        return self.structures.covariance_product(self.scores, inference, direction)
 
     def covariance(self) -> Any:
         """Dense covariance of the part counts, parts in C order of the scores; a list for a batch.

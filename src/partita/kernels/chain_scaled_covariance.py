@@ -14,16 +14,9 @@ and with E = sum left beta + alpha behind at the first word, the product is
 
 import numpy as np
 
-from partita.kernels.chain_scaled import (
-    lengths_of,
-    messages_times_table,
-    pair_sums,
-    same_table,
-    shifted,
-    transpose,
-    unary_rows,
-    write_rows,
-)
+from partita.kernels.chain_lanes import lengths_of, same_table, shifted, unary_rows, write_rows
+from partita.kernels.chain_scaled import transpose
+from partita.kernels.chain_tiles import messages_times_table, pair_sums
 from partita.kernels.jit import kernel
 from partita.kernels.lanes import N_LANES, broadcast, fma, gather, load, store
 from partita.kernels.small_matrix import largest, weights
@@ -174,19 +167,23 @@ def product(
     moved, moved_transposed = np.empty(n_table * N_LANES), np.empty(n_table * N_LANES)
     first, second = np.empty(n_table * N_LANES), np.empty(n_table * N_LANES)
     expected = np.empty(N_LANES)
+    previous, used = 0, 0
     for group in range(len(members)):
         member, span = members[group], slice(cells[group], cells[group + 1])
         n_words = lengths_of(word_offsets, member)
         most = n_words.max()
         table = part_offsets[member[0] + 1] - n_table
-        weights(scores, table, n_table, largest(scores, table, n_table), matrix, 0)
-        transpose(matrix, n_tags, transposed)
-        used = n_table * N_LANES
-        if equal_tables(direction, part_offsets, member, n_tags):
+        is_new = group == 0 or not same_table(scores, previous, table, n_table)
+        if is_new:
+            weights(scores, table, n_table, largest(scores, table, n_table), matrix, 0)
+            transpose(matrix, n_tags, transposed)
+        if not equal_tables(direction, part_offsets, member, n_tags):
+            used = n_table * N_LANES
+            moved_lanes(matrix, direction, part_offsets, member, n_tags, moved, moved_transposed)
+        elif is_new or used > n_table or not same_table(direction, previous, table, n_table):
             used = n_table
             moved_table(matrix, direction, table, n_tags, moved, moved_transposed)
-        else:
-            moved_lanes(matrix, direction, part_offsets, member, n_tags, moved, moved_transposed)
+        previous = table
         read_direction(direction, part_offsets, member, n_words, n_tags, values)
         left_messages(values, most, n_tags, matrix, moved[:used], alpha[span], ratio[span], left)
         right_messages(

@@ -1,19 +1,41 @@
-"""Sums over parts, in one pass."""
+"""Passes over all parts: memory is what they cost, so each reads what it needs once."""
 
 import numpy as np
 
 from partita.kernels.jit import kernel
+from partita.kernels.lanes import N_LANES, broadcast, load, select
+from partita.kernels.lanes import total as lane_total
 
 
 @kernel
 def sum_products(counts, values, part_offsets, out):
     """out[sentence] = sum over its parts of counts * values, where 0 times infinity is 0."""
     for sentence in range(len(out)):
-        total = 0.0
-        for part in range(part_offsets[sentence], part_offsets[sentence + 1]):
+        start, end = part_offsets[sentence], part_offsets[sentence + 1]
+        whole = end - (end - start) % (2 * N_LANES)
+        first, second, rest = broadcast(0.0), broadcast(0.0), 0.0
+        for part in range(start, whole, 2 * N_LANES):
+            count = load(counts, part)
+            first = first + select(count == 0.0, 0.0, count * load(values, part))
+            count = load(counts, part + N_LANES)
+            second = second + select(count == 0.0, 0.0, count * load(values, part + N_LANES))
+        for part in range(whole, end):
             if counts[part] != 0.0:
-                total += counts[part] * values[part]
-        out[sentence] = total
+                rest += counts[part] * values[part]
+        out[sentence] = lane_total(first + second) + rest
+
+
+@kernel
+def all_finite(values):
+    """Whether no value is NaN or infinite."""
+    # 0 times a finite number is 0, and 0 times anything else is NaN.
+    whole = len(values) - len(values) % N_LANES
+    zeros, rest = broadcast(0.0), 0.0
+    for part in range(0, whole, N_LANES):
+        zeros = zeros + load(values, part) * 0.0
+    for part in range(whole, len(values)):
+        rest += values[part] * 0.0
+    return lane_total(zeros) + rest == 0.0
 
 
 @kernel
