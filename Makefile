@@ -8,7 +8,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 SAY := @printf '==> %s\n'
 
-BENCHMARKS := $(patsubst benchmarks/%.py,bench-%,$(wildcard benchmarks/[a-z]*.py))
+HELPERS := benchmarks/timing.py benchmarks/page.py
+BENCHMARKS := $(patsubst benchmarks/%.py,bench-%,$(filter-out $(HELPERS),$(wildcard benchmarks/[a-z]*.py)))
 KERNELS := $(wildcard src/partita/kernels/*.py)
 
 .DEFAULT_GOAL := help
@@ -45,6 +46,8 @@ demo: install $(VENV)/.kernels ## install, then run the demonstration
 	@$(BIN)/python -m partita.demo
 
 bench: $(BENCHMARKS) ## run every benchmark, beside the libraries it compares with
+	$(SAY) "Writing docs/benchmarks.md"
+	@$(BIN)/python -m benchmarks.page
 
 bench-%: benchmarks/%.py $(VENV)/.bench $(VENV)/.kernels ## run one benchmark: benchmarks/%.py
 	$(SAY) "Running benchmarks/$*.py"
