@@ -1,7 +1,6 @@
 """The shape of hypergraphs: stars, topological order, cycles, pruning, bad input."""
 
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -117,18 +116,21 @@ def test_it_cannot_be_changed():
         graph.root = 0
 
 
-@pytest.mark.skipif(not IS_COMPILED, reason="speed is that of compiled code")
-def test_a_hundred_thousand_edges_in_well_under_a_second():
+@pytest.mark.skipif(not IS_COMPILED, reason="too large without compilation")
+def test_a_hundred_thousand_edges_in_any_numbering():
+    # How long it takes is in benchmarks/forests.py.
     rng = np.random.default_rng(0)
     heads = np.concatenate([np.arange(5000), rng.integers(1, 5000, size=95_000)])
     counts = np.where(np.arange(100_000) < 5000, 0, 2)
     tails = np.floor(rng.random(counts.sum()) * np.repeat(heads, counts)).astype(int)
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    pt.Hypergraph.from_flat(heads, tails, offsets, 4999, 5000)
-    start = time.perf_counter()
+    graph = pt.Hypergraph.from_flat(heads, tails, offsets, 4999, 5000)
     shuffled = rng.permutation(5000)
-    pt.Hypergraph.from_flat(shuffled[heads], shuffled[tails], offsets, shuffled[4999], 5000)
-    assert time.perf_counter() - start < 0.5
+    other = pt.Hypergraph.from_flat(shuffled[heads], shuffled[tails], offsets, shuffled[4999], 5000)
+    scores = rng.normal(size=100_000)
+    p, q = (pt.HypergraphDistribution(forest, scores) for forest in (graph, other))
+    assert p.log_partition == pytest.approx(q.log_partition, rel=1e-12)
+    np.testing.assert_allclose(p.marginals, q.marginals, rtol=1e-9)
 
 
 def flat(heads=(0, 1), tails=(0,), offsets=(0, 0, 1), root=1, n_nodes=2):
