@@ -40,3 +40,10 @@ def test_what_the_readme_says_of_its_values():
     assert names["tree"].marginals[1, 2] == 0.0
     assert names["forest"].marginals.round(2).tolist() == [0.73, 1.27, 0.73, 0.27]
     assert names["result"].reason.startswith("Converged after")
+
+
+def test_the_files_that_the_docs_name_exist():
+    places = [ROOT / "src" / "partita", ROOT / "tests", ROOT]
+    for page in PAGES:
+        for name in re.findall(r"`((?:\w+/)+\w+\.\w+)", page.read_text()):
+            assert any((place / name).exists() for place in places), f"{page.name} names {name}"
