@@ -88,16 +88,15 @@ def as_lanes(counts):
 def write_rows(values, part_offsets, members, n_words, n_tags, out):
     """Values from [word, tag, lane] to the unary parts of each lane's sentence."""
     shortest = n_words.min()
-    for t in range(n_words.max()):
+    for t in range(shortest):
         rows = unary_rows(part_offsets, members, n_words, t, n_tags)
         for j in range(n_tags):
-            at = (t * n_tags + j) * N_LANES
-            if t < shortest:
-                scatter(out, shifted(rows, j), load(values, at))
-            else:
-                for k in range(N_LANES):
-                    if t < n_words[k]:
-                        out[rows[k] + j] = values[at + k]
+            scatter(out, shifted(rows, j), load(values, (t * n_tags + j) * N_LANES))
+    for k in range(N_LANES):
+        for t in range(shortest, n_words[k]):
+            row = part_offsets[members[k]] + t * n_tags
+            for j in range(n_tags):
+                out[row + j] = values[(t * n_tags + j) * N_LANES + k]
 
 
 @kernel

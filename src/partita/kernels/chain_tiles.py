@@ -7,7 +7,7 @@ from partita.kernels.jit import inlined, kernel
 from partita.kernels.lanes import N_LANES, broadcast, fma, load, spread, store
 
 
-@kernel
+@inlined
 def messages_times_table(messages, at, table, n_tags, out):
     """out[j, lane] = sum_i messages[at + i, lane] table[i, j]."""
     column = 0
@@ -19,7 +19,7 @@ def messages_times_table(messages, at, table, n_tags, out):
         column += 3
 
 
-@kernel
+@inlined
 def tile_of_six(messages, at, table, n_tags, column, out):
     """Six columns of `messages_times_table`: enough sums to hide the latency of fma."""
     zero = broadcast(0.0)
@@ -41,7 +41,7 @@ def tile_of_six(messages, at, table, n_tags, column, out):
     store(out, place + 5 * N_LANES, f)
 
 
-@kernel
+@inlined
 def tile_of_three(messages, at, table, n_tags, column, out):
     """Three columns of `messages_times_table`, or as many as there are."""
     zero = broadcast(0.0)

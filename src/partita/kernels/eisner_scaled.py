@@ -33,8 +33,8 @@ from partita.kernels.eisner_tiles import (
 from partita.kernels.exponential import LOWEST, exponential
 from partita.kernels.jit import kernel
 from partita.kernels.lanes import N_LANES, broadcast, fma, lane, load, maximum, select, store
+from partita.kernels.underflow import SAFE
 
-SAFE = 1e280
 GROWTH = 6.75
 
 
