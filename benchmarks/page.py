@@ -58,6 +58,8 @@ def section(name: str) -> str:
         f"{machine['dgemm_gflops']} GFLOP/s on one; Python {machine['python']}, {versions}.",
     ]
     lines += [str(Table(table["title"], table["rows"])) for table in content["tables"]]
+    if (RESULTS / f"{name}.png").exists():
+        lines.append(f"\n![Time against size](../benchmarks/results/{name}.png)")
     return "\n".join(lines) + "\n"
 
 

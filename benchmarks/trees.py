@@ -253,7 +253,7 @@ def plot(curves):
     axes.set_xlabel("words N")
     axes.set_ylabel("seconds")
     axes.set_title("Gradient of the entropy of one sentence")
-    axes.legend()
+    axes.legend(loc="lower right", fontsize="small")
     RESULTS.mkdir(exist_ok=True)
     figure.savefig(RESULTS / "trees.png", dpi=120)
 

@@ -1,0 +1,172 @@
+"""Hidden Markov models: tags from words alone, speed beside hmmlearn, and what asking saves.
+
+    PARTITA_DATA=... python -m benchmarks.induction [--quick]
+
+English EWT: learnt from the words of the training part (12,544 sentences), judged there (as is
+usual for induction) and on the development part.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.timing import Table, optional, write_json
+from partita.data.conllu import read_conllu
+from partita.estimators.hidden_markov_tagger import HiddenMarkovTagger
+from partita.estimators.simulation import Corpus, simulate
+from partita.evaluation import many_to_one
+
+N_TAGS = 17
+
+
+def read(part: str, most: int | None) -> Corpus:
+    """Words and universal tags of a part of EWT."""
+    folder = Path(os.environ["PARTITA_DATA"]) / "ud_en_ewt"
+    sentences = read_conllu(folder / f"en_ewt-ud-{part}.conllu")[:most]
+    return Corpus(
+        [list(sentence.column("FORM")) for sentence in sentences],
+        [list(sentence.column("UPOS")) for sentence in sentences],
+    )
+
+
+def induction(train: Corpus, dev: Corpus, n_starts: int, max_iterations: int) -> Table:
+    """Many-to-one accuracy of each random start, and its spread."""
+    table = Table(
+        f"Induced tags: {N_TAGS}, {train.n_words:,} words, {max_iterations} iterations; "
+        "many-to-one accuracy in percent over random starts"
+    )
+    for alpha in (0.0, 0.1):
+        rows = []
+        for seed in range(n_starts):
+            tagger = HiddenMarkovTagger(
+                N_TAGS, alpha=alpha, max_iterations=max_iterations, loss_tolerance=0.0, seed=seed
+            )
+            began = time.perf_counter()
+            tagger.fit(train.sentences)
+            seconds = (time.perf_counter() - began) / max_iterations
+            shares = [
+                100 * many_to_one(part.tags, tagger.predict(part.sentences))[0]
+                for part in (train, dev)
+            ]
+            rows.append([*shares, tagger.histories_[0][-1], seconds])
+        found = np.array(rows)
+        likeliest = int(np.argmax(found[:, 2]))
+        table.add(
+            alpha=alpha,
+            starts=n_starts,
+            train_mean=found[:, 0].mean(),
+            train_sd=found[:, 0].std(ddof=1),
+            train_min=found[:, 0].min(),
+            train_max=found[:, 0].max(),
+            train_of_likeliest=found[likeliest, 0],
+            dev_mean=found[:, 1].mean(),
+            dev_sd=found[:, 1].std(ddof=1),
+            seconds_per_iteration=found[:, 3].min(),
+        )
+    return table
+
+
+def speed(train: Corpus) -> Table:
+    """Seconds an iteration of expectation-maximisation, from the same start, beside hmmlearn."""
+    table = Table(f"Expectation-maximisation, {train.n_words:,} words, {N_TAGS} tags, all threads")
+    for name, n_threads in (("partita", 1), ("partita, two threads", 2)):
+        seconds = []
+        for n_iterations in (1, 6):
+            tagger = HiddenMarkovTagger(
+                N_TAGS,
+                alpha=0.0,
+                max_iterations=n_iterations,
+                loss_tolerance=0.0,
+                n_threads=n_threads,
+            )
+            began = time.perf_counter()
+            tagger.fit(train.sentences)
+            seconds.append(time.perf_counter() - began)
+        table.add(library=name, seconds_per_iteration=(seconds[1] - seconds[0]) / 5)
+    hmm = optional("hmmlearn.hmm")
+    if hmm is not None:
+        order = tagger.symbols_
+        flat = [word for sentence in train.sentences for word in sentence]
+        numbers = order.numbers(flat)[:, None]
+        model = hmm.CategoricalHMM(
+            N_TAGS, n_iter=3, tol=-np.inf, n_features=len(order), random_state=0
+        )
+        began = time.perf_counter()
+        model.fit(numbers, [len(sentence) for sentence in train.sentences])
+        table.add(library="hmmlearn", seconds_per_iteration=(time.perf_counter() - began) / 3)
+    return table
+
+
+def supervised(train: Corpus, dev: Corpus) -> Table:
+    """Counts of a labelled corpus: accuracy and speed."""
+    table = Table("Trained on labels (counts, alpha 0.01)")
+    began = time.perf_counter()
+    tagger = HiddenMarkovTagger().fit(train.sentences, train.tags)
+    trained = time.perf_counter()
+    share = tagger.score(dev.sentences, dev.tags)
+    table.add(
+        words=train.n_words,
+        dev_accuracy=100 * share,
+        seconds_to_train=trained - began,
+        words_tagged_per_second=dev.n_words / (time.perf_counter() - trained),
+    )
+    return table
+
+
+def asking(train: Corpus, dev: Corpus, n_sentences: int) -> Table:
+    """Words to label until 99 % of the full accuracy, by strategy, over three draws of the seed."""
+    pool = Corpus(train.sentences[:n_sentences], train.tags[:n_sentences])
+    strategies = ("random", "entropy", "token_entropy", "least_confidence", "n_best", "density")
+    table = Table(
+        f"Active learning with the supervised model: {pool.n_words:,} words in the pool, words "
+        "labelled for 99 and 97 % of the accuracy with all labels, mean of three seeds"
+    )
+    for per_word in (False, True):
+        runs = [
+            simulate(
+                HiddenMarkovTagger(),
+                pool,
+                dev,
+                strategies=strategies,
+                seed_words=1000,
+                batch_words=1000,
+                per_word=per_word,
+                seed=seed,
+            )
+            for seed in range(3)
+        ]
+        for strategy in strategies:
+            if strategy in ("random", "token_entropy") and per_word:
+                continue
+            needed = [[run.words_needed(share)[strategy] for run in runs] for share in (0.99, 0.97)]
+            table.add(
+                strategy=strategy + " per word" * per_word,
+                words_for_99=int(np.mean(needed[0])),
+                words_for_97=int(np.mean(needed[1])),
+                share_of_pool_99=float(np.mean(needed[0])) / pool.n_words,
+            )
+    return table
+
+
+def main() -> None:
+    if "PARTITA_DATA" not in os.environ:
+        sys.exit("PARTITA_DATA is not set; it must name the folder that holds ud_en_ewt.")
+    quick = "--quick" in sys.argv[1:]
+    train, dev = read("train", 500 if quick else None), read("dev", 200 if quick else None)
+    tables = [
+        supervised(train, dev),
+        speed(train),
+        induction(train, dev, *((2, 5) if quick else (5, 100))),
+        asking(train, dev, 200 if quick else 3000),
+    ]
+    for table in tables:
+        print(table, flush=True)
+    if not quick:
+        print(f"\nWritten to {write_json('induction', tables)}")
+
+
+if __name__ == "__main__":
+    main()
