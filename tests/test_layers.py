@@ -15,12 +15,13 @@ LAYERS = [
     {"arrays", "files", "memory"},
     {"kernels"},
     {"structures"},
-    {"distribution", "grammars", "data", "evaluation"},
-    {"features"},
+    {"distribution", "grammars", "data"},
+    {"features", "evaluation"},
     {"objectives"},
     {"training"},
     {"estimators", "show"},
-    {"cli", "demo"},
+    {"demo"},
+    {"cli"},
 ]
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # What may be imported anywhere; everything else must be imported inside the function that uses it.

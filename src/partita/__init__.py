@@ -16,25 +16,31 @@ if TYPE_CHECKING:
     from partita.distribution.linear_chain import LinearChain
     from partita.distribution.projective_tree import ProjectiveTree
     from partita.distribution.spanning_tree import SpanningTree
+    from partita.estimators.hidden_markov_tagger import HiddenMarkovTagger
+    from partita.estimators.tagger import Tagger
     from partita.structures.hypergraph import Hypergraph
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "HiddenMarkovTagger",
     "Hypergraph",
     "HypergraphDistribution",
     "LinearChain",
     "ProjectiveTree",
     "SpanningTree",
+    "Tagger",
     "__version__",
 ]
 
 _MODULES = {
+    "HiddenMarkovTagger": "partita.estimators.hidden_markov_tagger",
     "Hypergraph": "partita.structures.hypergraph",
     "HypergraphDistribution": "partita.distribution.hypergraph",
     "LinearChain": "partita.distribution.linear_chain",
     "ProjectiveTree": "partita.distribution.projective_tree",
     "SpanningTree": "partita.distribution.spanning_tree",
+    "Tagger": "partita.estimators.tagger",
 }
 
 

@@ -209,6 +209,31 @@ def test_a_batch_gives_what_its_sentences_give(case, kind):
         close([score for _, score in listed], [score for _, score in p.k_best(3)])
 
 
+def test_writing_to_a_result_changes_no_later_one(case):
+    scores = make_scores(case, "normal", case.sizes[-1])
+    fields = scores if isinstance(scores, tuple) else (scores,)
+    p = case.build(scores)
+    marginals, best = flat(p.marginals).copy(), flat(p.argmax).copy()
+    product = flat(p.covariance_product(like(scores, marginals)))
+    everything = [fields, p.marginals, p.argmax, *(found for found, _ in p.k_best(2))]
+    for array in leaves(everything):
+        array[...] = 1
+    np.testing.assert_array_equal(flat(p.marginals), marginals)
+    np.testing.assert_array_equal(flat(p.argmax), best)
+    np.testing.assert_array_equal(flat(p.covariance_product(like(scores, marginals))), product)
+    batch_of_two = case.build(batch([make_scores(case, "normal", n) for n in case.sizes[-2:]]))
+    before = batch_of_two.log_partition.copy()
+    batch_of_two.log_partition[:] = 1
+    np.testing.assert_array_equal(batch_of_two.log_partition, before)
+
+
+def leaves(values):
+    """The arrays in nested lists and tuples."""
+    if isinstance(values, np.ndarray):
+        return [values]
+    return [array for value in values for array in leaves(value)]
+
+
 def test_one_long_sentence(case):
     n_words = case.n_words_long if IS_COMPILED else 12
     rng = np.random.default_rng(9)

@@ -151,6 +151,25 @@ def test_a_span_outside_the_sentence(first, last):
         p.span_entropy(first, last)
 
 
+def test_spans_that_are_no_numbers():
+    p = pt.LinearChain([np.zeros((5, 2)), np.zeros((3, 2))], np.zeros((2, 2)))
+    for first in (0.0, None, [0, 0, 0]):
+        with pytest.raises(ValueError, match="expected a whole number, or one for each of the 2"):
+            p.span_entropy(first, 1)
+    with pytest.raises(ValueError, match="1 tags came for a batch of 2 sentences"):
+        p.constrained_entropy(0, [[0]])
+    for n_words in (0, 2.0):
+        with pytest.raises(ValueError, match=f"n_words is {n_words}; expected at least 1"):
+            p.most_uncertain_span(n_words)
+
+
+def test_lattices_that_were_written_to():
+    p, _ = make(True, 5)
+    expected = p.constrained_entropy(2, [1])
+    p.entropy_lattices.before[...] = 7
+    assert p.constrained_entropy(2, [1]) == expected
+
+
 def test_tags_that_are_none():
     p, _ = make(True, 5)
     for tags in ([], [3], [0.5], [-1]):

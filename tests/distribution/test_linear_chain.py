@@ -76,6 +76,31 @@ def test_an_empty_batch_is_a_batch():
         assert p.k_best(2) == []
         assert len(p.argmax) == 0
         assert p.covariance() == []
+        assert len(p.entropy_lattices.before) == 0
+        assert p.constrained_entropy(0, []).shape == (0,)
+
+
+def test_an_empty_batch_has_the_shapes_of_its_arrays():
+    p = pt.LinearChain(np.zeros((0, 4, 2)), np.zeros((2, 2)))
+    assert p.marginals.unary.shape == (0, 4, 2)
+    np.testing.assert_array_equal(p.marginals.pairwise, np.zeros((2, 2)))
+    np.testing.assert_array_equal(p.max_marginals.pairwise, np.full((2, 2), -np.inf))
+    assert pt.LinearChain([], np.zeros((3, 3))).marginals.pairwise.shape == (3, 3)
+
+
+def test_no_structure_uses_padding(arrays):
+    unaries, table, _ = arrays
+    p = pt.LinearChain(pad(unaries, (6, 3)), table, n_words=N_WORDS)
+    assert (p.max_marginals.unary[2, 1:] == -np.inf).all()
+
+
+def test_k_far_beyond_the_number_of_sequences():
+    assert len(two_tags().k_best(10**12)) == 4
+
+
+def test_one_sentence_takes_a_table_as_nested_lists():
+    p = pt.LinearChain(np.zeros((2, 2)), [[0.0, 1.0], [0.0, 0.0]])
+    assert p.log_partition == pytest.approx(np.log(3 + np.e))
 
 
 def test_one_word_and_one_tag():
@@ -199,6 +224,24 @@ BAD_INPUT = {
     "two distributions over the same parts": lambda: two_tags().cross_entropy(
         pt.LinearChain(np.zeros((3, 2)), np.zeros((2, 2)))
     ),
+    "a LinearChain (1 sentences, 8 parts) was compared with a str": lambda: (
+        two_tags().kl_divergence("q")
+    ),
+    "k is 1.5; expected at least 1, a whole number": lambda: two_tags().k_best(1.5),
+    "size is 2.5": lambda: two_tags().sample(2.5, np.random.default_rng(0)),
+    "rng is 7; expected a NumPy Generator": lambda: two_tags().sample(1, 7),
+    "unary is no array of numbers (its type is complex128)": lambda: pt.LinearChain(
+        np.zeros((2, 2), dtype=complex), np.zeros((2, 2))
+    ),
+    "n_words is no array": lambda: pt.LinearChain(
+        np.zeros((2, 4, 2)), np.zeros((2, 2)), n_words=[[1], [1, 2]]
+    ),
+    "unary has 0 sentences; expected 1": lambda: pt.LinearChain(
+        [np.zeros((2, 2))], np.zeros((2, 2))
+    ).expectation((3.0, None)),
+    "0 structures came for a batch of 1": lambda: pt.LinearChain(
+        [np.zeros((2, 2))], np.zeros((2, 2))
+    ).score(None),
     "2 structures came for a batch of 1": lambda: pt.LinearChain(
         [np.zeros((2, 2))], np.zeros((2, 2))
     ).score([[0, 0], [0, 0]]),

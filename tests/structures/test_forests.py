@@ -277,6 +277,7 @@ def test_samples_do_not_depend_on_the_others_in_number():
 
 
 GRAPH = pt.Hypergraph([0, 0, 1, 2], [(), (), (0,), (0, 1)], root=2)
+OTHER_ROOT = pt.Hypergraph([0, 0, 1, 2], [(), (), (0,), (0, 1)], root=1)
 P = pt.HypergraphDistribution(GRAPH, np.zeros(4))
 
 
@@ -301,6 +302,10 @@ P = pt.HypergraphDistribution(GRAPH, np.zeros(4))
         (lambda: P.expected_features(np.zeros(4)), r"features has shape \(4,\)"),
         (lambda: P.restricted(np.ones(4)), "expected booleans"),
         (lambda: P.k_best(0), "k is 0"),
+        (
+            lambda: P.kl_divergence(pt.HypergraphDistribution(OTHER_ROOT, np.zeros(4))),
+            "the same set of structures",
+        ),
         (lambda: P.covariance_product([1.0, np.nan, 0.0, 0.0]), "not finite"),
     ],
 )

@@ -274,6 +274,24 @@ def test_allowed_must_be_boolean(kind):
         kind(np.zeros((3, 3))).restricted(np.ones((4, 4), dtype=bool))
 
 
+def test_only_the_same_trees_are_compared(kind):
+    many, one = kind(np.zeros((4, 4))), kind(np.zeros((4, 4)), single_root=True)
+    labelled = kind(np.zeros((2, 2, 4)))  # 16 parts as well
+    for other in (one, labelled):
+        with pytest.raises(ValueError, match="the same set of structures"):
+            many.kl_divergence(other)
+
+
+def test_a_padded_batch_takes_what_k_best_gives(kind):
+    p = kind(np.zeros((2, 4, 4, 2)), n_words=[3, 2])
+    found = [best[0][0] for best in p.k_best(1)]
+    np.testing.assert_array_equal(p.log_prob(found), p.log_prob(p.argmax))
+
+
+def test_an_empty_padded_batch_keeps_its_labels(kind):
+    assert kind(np.zeros((0, 4, 4, 2))).marginals.shape == (0, 4, 4, 2)
+
+
 @pytest.mark.parametrize("single_root", [False, True])
 def test_pair_marginals(kind, single_root):
     arcs = random_arcs(4, 4)

@@ -11,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from partita.files import atomic_writer
 from partita.training.model_file import (
     START,
     ModelFileError,
+    read_header,
     read_model,
     write_model,
 )
@@ -42,6 +44,14 @@ def test_everything_comes_back(model):
         assert contents.arrays[name].dtype == array.dtype
         np.testing.assert_array_equal(contents.arrays[name], array)
     contents.arrays["weights"][0] = 1.0  # what was read may be written to
+
+
+def test_the_header_alone(model):
+    header = read_header(model)
+    assert header.pop("arrays").keys() == ARRAYS.keys()
+    assert header == HEADER
+    with pytest.raises(ModelFileError, match="holds a model; expected a checkpoint"):
+        read_header(model, kind="checkpoint")
 
 
 @settings(

@@ -1,15 +1,26 @@
 """Scores on a set of structures: every derived quantity, once for all structures."""
 
+import copy
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from partita.arrays import FloatArray
 from partita.kernels import parts
 from partita.structures.base import Best, Inference, Structure, Structures
-from partita.structures.batch import Form
+from partita.structures.batch import Form, whole_number
+
+
+class Combine(NamedTuple):
+    """How values of several sentences for one part are merged, and what padding holds."""
+
+    function: np.ufunc
+    neutral: float
+
+
+SUM, BEST = Combine(np.add, 0.0), Combine(np.maximum, -np.inf)
 
 
 class Distribution(ABC):
@@ -62,8 +73,8 @@ class Distribution(ABC):
         """Values for every part, in the form of the scores, as one flat array of `dtype`."""
 
     @abstractmethod
-    def _shaped(self, parts: FloatArray, combine: np.ufunc = np.add) -> Any:
-        """A flat vector over parts, in the form of the scores.
+    def _shaped(self, parts: FloatArray, combine: Combine = SUM) -> Any:
+        """A flat vector over parts, in the form of the scores; its memory may be shared.
 
         Parts whose scores a caller gave once for several sentences are merged by `combine`.
         """
@@ -86,7 +97,7 @@ class Distribution(ABC):
         >>> round(np.exp(p.log_partition).item(), 9)
         4.0
         """
-        return self._form.scalar(self.inference.log_partition)
+        return self._form.scalar(self.inference.log_partition.copy())
 
     @property
     def marginals(self) -> Any:
@@ -97,7 +108,8 @@ class Distribution(ABC):
         >>> p.marginals.unary.round(9)
         array([[0.25, 0.75]])
         """
-        return self._shaped(self.inference.marginals)
+        # A copy, so that whoever writes to it does not change later answers; so too below.
+        return self._shaped(self.inference.marginals.copy())
 
     def covariance_product(self, direction: Any) -> Any:
         """Covariance of the part counts, times a vector over parts in the form of the scores.
@@ -320,7 +332,7 @@ class Distribution(ABC):
         >>> p.argmax
         array([1])
         """
-        return self._form.join_structures(self.best.structures)
+        return self._form.join_structures(copy.deepcopy(self.best.structures))
 
     @property
     def max_marginals(self) -> Any:
@@ -331,7 +343,7 @@ class Distribution(ABC):
         >>> p.max_marginals.unary.round(3)
         array([[0.   , 1.099]])
         """
-        return self._shaped(self.structures.max_marginals(self.scores), np.maximum)
+        return self._shaped(self.structures.max_marginals(self.scores), BEST)
 
     def k_best(self, k: int) -> Any:
         """The k best structures as `(structure, score)`, best first; a list of lists for a batch.
@@ -343,9 +355,7 @@ class Distribution(ABC):
         >>> [(tags.tolist(), round(score, 3)) for tags, score in p.k_best(3)]
         [([1], 1.099), ([0], 0.0)]
         """
-        if k < 1:
-            raise ValueError(f"k is {k}; expected at least 1.")
-        best = self.structures.k_best(self.scores, k)
+        best = self.structures.k_best(self.scores, whole_number("k", k, 1))
         self._check_support(np.array([0.0 if found else -np.inf for found in best]))
         return best[0] if self._form.kind == "one" else best
 
@@ -357,8 +367,11 @@ class Distribution(ABC):
         >>> p.sample(1000, np.random.default_rng(0)).mean(axis=0).round(1)
         array([0.8])
         """
-        if size < 0:
-            raise ValueError(f"size is {size}; expected 0 or more.")
+        size = whole_number("size", size, 0)
+        if not isinstance(rng, np.random.Generator):
+            raise ValueError(
+                f"rng is {rng!r}; expected a NumPy Generator, such as np.random.default_rng(0)."
+            )
         samples = self.structures.sample(self.scores, self.inference, size, rng)
         return self._form.join_structures(samples)
 
@@ -370,13 +383,11 @@ class Distribution(ABC):
         return sums
 
     def _check_comparable(self, other: Self) -> None:
-        mine, theirs = self.structures.part_offsets, other.structures.part_offsets
-        if type(self) is not type(other) or not np.array_equal(mine, theirs):
+        if type(self) is not type(other) or not self.structures.is_same_set(other.structures):
             raise ValueError(
-                f"a {type(other).__name__} over {other.structures.n_sentences} sentences with "
-                f"{other.structures.n_parts} parts was compared with a {type(self).__name__} over "
-                f"{self.structures.n_sentences} with {self.structures.n_parts}; expected two "
-                "distributions over the same parts."
+                f"{_described(self)} was compared with {_described(other)}; expected "
+                "two distributions over the same parts and the same set of structures. Forbid by "
+                "-inf what only one of them allows."
             )
 
     def _check_support(self, values: FloatArray) -> None:
@@ -386,3 +397,10 @@ class Distribution(ABC):
                 f"{self.structures.why_empty(self.scores, sentence)}. Allow more parts, or leave "
                 "the sentence out."
             )
+
+
+def _described(other: Any) -> str:
+    if not isinstance(other, Distribution):
+        return f"a {type(other).__name__}"
+    sets = other.structures
+    return f"a {type(other).__name__} ({sets.n_sentences} sentences, {sets.n_parts} parts)"

@@ -6,12 +6,10 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.distribution.base import Distribution
-from partita.structures.batch import Form, check_scores, number_array
+from partita.distribution.base import SUM, Combine, Distribution
+from partita.structures.batch import Form, check_scores
 from partita.structures.forests import Forests
 from partita.structures.hypergraph import Hypergraph
-
-SCORES = "(n_edges,), a score for every edge"
 
 
 class HypergraphDistribution(Distribution):
@@ -111,20 +109,10 @@ class HypergraphDistribution(Distribution):
 
     def _flatten(self, values: Any, dtype: type, name: str = "values") -> Any:
         shapes = [(graph.n_edges,) for graph in self.structures.hypergraphs]
-        if dtype is np.float64:
-            if self._form.kind == "one":
-                values = number_array(name, values, SCORES)
-            else:
-                values = [number_array(name, array, SCORES) for array in values]
-        arrays = self._form.split(name, values, shapes)
-        for array in arrays:
-            if dtype is np.bool_ and array.dtype != np.bool_:
-                raise ValueError(
-                    f"{name} has type {array.dtype}; expected booleans, True for an allowed edge."
-                )
+        arrays = self._form.split(name, values, shapes, dtype)
         return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
 
-    def _shaped(self, parts: FloatArray, combine: np.ufunc = np.add) -> Any:
+    def _shaped(self, parts: FloatArray, combine: Combine = SUM) -> Any:
         return self._form.join(self.structures.split(parts), lambda n: (n,))
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from partita.arrays import Array, FloatArray
 from partita.distribution import chain_entropy as spans
-from partita.distribution.base import Distribution
+from partita.distribution.base import SUM, Combine, Distribution
 from partita.distribution.chain_entropy import EntropyLattices, UncertainSpan
 from partita.kernels import chain_entropy
 from partita.structures.batch import (
@@ -18,6 +18,7 @@ from partita.structures.batch import (
     is_list,
     number_array,
     recognise,
+    whole_number,
     word_counts,
 )
 from partita.structures.chains import Chains
@@ -67,7 +68,7 @@ class LinearChain(Distribution):
         lengths = np.array([len(rows) for rows in unaries], dtype=np.int64)
         if n_words is not None:
             lengths = word_counts(n_words, len(unaries), form.n_padded)
-        n_tags = _number_of_tags(form, unaries)
+        n_tags = _number_of_tags(form, unaries, unary, pairwise)
         form, shared = _sharing(form, pairwise)
         self._form = form
         self.structures = Chains(lengths, n_tags, shared=shared)
@@ -97,20 +98,19 @@ class LinearChain(Distribution):
                 given = [given] * len(views)
                 form = replace(form, kind="list")
             shapes = [view.shape for view in views]
-            for view, array in zip(views, form.split(name, given, shapes), strict=True):
-                view[...] = _converted(name, array, dtype)
+            for view, array in zip(views, form.split(name, given, shapes, dtype), strict=True):
+                view[...] = array
         return flat
 
-    def _shaped(self, parts: FloatArray, combine: np.ufunc = np.add) -> ChainParts:
+    def _shaped(self, parts: FloatArray, combine: Combine = SUM) -> ChainParts:
         unaries, tables = self.structures.split(parts)
-        s = self.structures.n_tags
-        unary = self._form.join(unaries, lambda n: (n, s))
-        if self._form.tables_once and tables:
-            return ChainParts(unary, combine.reduce(tables, axis=0))
-        shared = self.structures.shared
-        return ChainParts(
-            unary, self._form.join(tables, lambda n: (s, s) if shared else (n - 1, s, s))
-        )
+        s, shared, neutral = self.structures.n_tags, self.structures.shared, combine.neutral
+        unary = self._form.join(unaries, lambda n: (n, s), neutral)
+        if self._form.tables_once:
+            stacked = np.reshape(tables, (len(tables), s, s))
+            return ChainParts(unary, combine.function.reduce(stacked, axis=0, initial=neutral))
+        pairwise = self._form.join(tables, lambda n: (s, s) if shared else (n - 1, s, s), neutral)
+        return ChainParts(unary, pairwise)
 
     # ------------------------------------------------------------------ Mann & McCallum 2007
 
@@ -133,10 +133,10 @@ class LinearChain(Distribution):
 
         In nats, 0 where there is nothing before or behind; O(n s²).
         """
-        split, s = self.structures.word_offsets[1:-1], self.structures.n_tags
+        chains = self.structures
         before, behind = (
-            self._form.join(np.split(lattice, split), lambda n: (n, s))
-            for lattice in self._lattices
+            self._form.join(chains.split_words(lattice), lambda n: (n, chains.n_tags))
+            for lattice in np.copy(self._lattices)
         )
         return EntropyLattices(before, behind)
 
@@ -169,10 +169,8 @@ class LinearChain(Distribution):
         >>> round(p.constrained_entropy(1, [0, 1]) / p.span_entropy(1, 1), 9)  # in bits
         3.0
         """
-        if self._form.kind == "one":
-            tags = [tags]
-        split = self.structures.word_offsets[1:-1]
-        lattices = [np.split(lattice, split) for lattice in self._lattices]
+        tags = self._form.one_each("tags", tags, self.structures.n_sentences)
+        lattices = [self.structures.split_words(lattice) for lattice in self._lattices]
         entropies = [
             spans.constrained_entropy(*arguments, joint=joint)
             for arguments in zip(
@@ -183,6 +181,7 @@ class LinearChain(Distribution):
 
     def most_uncertain_span(self, n_words: int) -> Any:
         """The span of `n_words` words whose tags have the highest entropy; a list for a batch."""
+        n_words = whole_number("n_words", n_words, 1)
         found = []
         for unary, pairs in zip(*self._marginals_by_position, strict=True):
             spans.check_span(0, n_words - 1, len(unary))
@@ -239,13 +238,22 @@ class LinearChain(Distribution):
 
     def _each(self, number: ArrayLike) -> list[int]:
         """A number given once for all sentences, or once for each, as one for each."""
-        numbers: list[int] = np.broadcast_to(number, self.structures.n_sentences).tolist()
-        return numbers
+        numbers, n_sentences = np.asarray(number), self.structures.n_sentences
+        if numbers.dtype.kind not in "iu" or numbers.shape not in {(), (n_sentences,)}:
+            raise ValueError(
+                f"a place in the sentence is given as {number!r}; expected a whole number, or one "
+                f"for each of the {n_sentences} sentences, counting words from 0."
+            )
+        each: list[int] = np.broadcast_to(numbers, n_sentences).tolist()
+        return each
 
 
-def _number_of_tags(form: Form, unaries: list[Array]) -> int:
-    """The number of tags, the same in every sentence; an empty batch counts as one tag."""
-    widths = {rows.shape[1] for rows in unaries}
+def _number_of_tags(form: Form, unaries: list[Array], unary: Any, pairwise: Any) -> int:
+    """The number of tags, the same in every sentence.
+
+    An empty batch has as many as its arrays say, and one where there is no array either.
+    """
+    widths: set[int] = {rows.shape[1] for rows in unaries}
     if len(widths) > 1:
         raise ValueError(
             f"the sentences of unary have {sorted(widths)} tags; expected the same number in all."
@@ -257,15 +265,18 @@ def _number_of_tags(form: Form, unaries: list[Array]) -> int:
             f"unary{where} has shape {unaries[index].shape}; expected at least one word and one "
             "tag. An empty sentence has no structure: leave it out of the batch."
         )
-    return widths.pop() if widths else 1
+    if widths:
+        return widths.pop()
+    shape = np.shape(pairwise if is_list(unary) else unary)
+    return max(1, int(shape[-1])) if len(shape) > 1 else 1
 
 
 def _sharing(form: Form, pairwise: Any) -> tuple[Form, bool]:
     """Whether one transition table serves all positions, and (in the form) all sentences."""
-    if is_list(pairwise):
+    if is_list(pairwise) and form.kind != "one":
         arrays = [number_array("pairwise", array, PAIRWISE) for array in pairwise]
         axes = {array.ndim for array in arrays}
-        if form.kind == "one" or len(axes) > 1 or not axes <= {2, 3}:
+        if len(axes) > 1 or not axes <= {2, 3}:
             raise ValueError(
                 f"pairwise is a list of arrays with {sorted(axes)} axes for a batch given as "
                 f"'{form.kind}'; expected {PAIRWISE}, alike for all sentences."
@@ -282,11 +293,3 @@ def _sharing(form: Form, pairwise: Any) -> tuple[Form, bool]:
         f"pairwise has shape {np.shape(pairwise)} for unary scores given as '{form.kind}'; "
         f"expected {PAIRWISE}, with a list or a leading batch axis where unary has one."
     )
-
-
-def _converted(name: str, array: Array, dtype: type) -> Array:
-    if dtype is np.bool_ and array.dtype != np.bool_:
-        raise ValueError(
-            f"{name} has type {array.dtype}; expected booleans, True for an allowed part."
-        )
-    return array

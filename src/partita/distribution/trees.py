@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import Array, FloatArray
-from partita.distribution.base import Distribution
+from partita.distribution.base import SUM, Combine, Distribution
 from partita.kernels.labels import fill_unused
 from partita.structures.batch import (
     Form,
@@ -54,7 +54,7 @@ class Tree(Distribution):
         self, arcs: Any, single_root: bool = False, n_words: ArrayLike | None = None
     ) -> None:
         form, arrays = _recognise(arcs, n_words)
-        n_labels = _number_of_labels(arrays)
+        n_labels = _number_of_labels(arrays, form, arcs)
         for index, array in enumerate(arrays):
             where = "" if form.kind == "one" else f" of sentence {index}"
             _check_shape(where, array)
@@ -97,18 +97,16 @@ class Tree(Distribution):
         trees = self.structures
         flat: Array = np.empty(trees.n_parts, dtype=dtype)
         views = trees.split(flat)
-        given = self._form.split("arcs", values, [view.shape for view in views])
+        given = self._form.split("arcs", values, [view.shape for view in views], dtype)
         for view, array in zip(views, given, strict=True):
-            if dtype is np.bool_ and array.dtype != np.bool_:
-                raise ValueError(
-                    f"arcs has type {array.dtype}; expected booleans, True for an allowed arc."
-                )
             view[...] = array
         return flat
 
-    def _shaped(self, parts: FloatArray, combine: np.ufunc = np.add) -> Any:
+    def _shaped(self, parts: FloatArray, combine: Combine = SUM) -> Any:
         labels = () if self.structures.n_labels is None else (self.structures.n_labels,)
-        return self._form.join(self.structures.split(parts), lambda n: (n + 1, n + 1, *labels))
+        return self._form.join(
+            self.structures.split(parts), lambda n: (n + 1, n + 1, *labels), combine.neutral
+        )
 
 
 def _recognise(arcs: Any, n_words: ArrayLike | None) -> tuple[Form, list[Array]]:
@@ -126,9 +124,11 @@ def _recognise(arcs: Any, n_words: ArrayLike | None) -> tuple[Form, list[Array]]
     return replace(form, n_padded=max(form.n_padded - 1, 0)), arrays
 
 
-def _number_of_labels(arrays: list[Array]) -> int | None:
+def _number_of_labels(arrays: list[Array], form: Form, arcs: Any) -> int | None:
     """The number of labels, the same in every sentence; None for unlabelled arcs."""
     shapes = {array.shape[2:] for array in arrays}
+    if form.kind == "padded":
+        shapes = {np.shape(arcs)[3:]}
     if len(shapes) > 1:
         found = sorted(shape[0] if shape else 0 for shape in shapes)
         raise ValueError(

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -53,6 +53,10 @@ class Structures(ABC):
     def n_parts(self) -> int:
         """Number of parts of all sentences together."""
         return int(self.part_offsets[-1])
+
+    @abstractmethod
+    def is_same_set(self, other: Self) -> bool:
+        """Whether both are the same sets of structures, of the same parts."""
 
     @abstractmethod
     def infer(self, scores: FloatArray) -> Inference:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 
 MOST_PARTS = 2**62
 """More parts than any memory holds; sums of lengths are checked against it before they wrap."""
@@ -38,15 +39,23 @@ class Form:
             return list(arrays)
         return padded(arrays, shape(self.n_padded), fill)
 
-    def split(self, name: str, values: Any, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
-        """An array per sentence, of the given shapes, out of this form."""
+    def split(
+        self, name: str, values: Any, shapes: Sequence[tuple[int, ...]], dtype: type = np.float64
+    ) -> list[Array]:
+        """An array of numbers, or of booleans, per sentence, of the given shapes."""
         if self.kind == "one":
             values = [values]
-        if len(values) != len(shapes):
+        if _length(values) != len(shapes):
             raise ValueError(
-                f"{name} has {len(values)} sentences; expected {len(shapes)}, as the scores have."
+                f"{name} has {_length(values)} sentences; expected {len(shapes)}, as the scores "
+                "have."
             )
-        arrays = [np.asarray(array) for array in values]
+        arrays = [
+            boolean_array(name, array)
+            if dtype is np.bool_
+            else number_array(name, array, f"{shape} numbers")
+            for array, shape in zip(values, shapes, strict=True)
+        ]
         if self.kind == "padded":
             arrays = [
                 array[tuple(map(slice, shape))] if array.ndim == len(shape) else array
@@ -66,6 +75,17 @@ class Form:
             return tuple(self.join_structures(field) for field in zip(*structures, strict=True))
         return self.join(structures, lambda n: (*structures[0].shape[:-1], n), fill=-1)
 
+    def one_each(self, name: str, given: Any, n_sentences: int) -> list[Any]:
+        """What a caller gave for each sentence, in a list; for one sentence, as it is."""
+        if self.kind == "one":
+            return [given]
+        if _length(given) != n_sentences:
+            raise ValueError(
+                f"{_length(given)} {name} came for a batch of {n_sentences} sentences; expected "
+                "one for each sentence, in the order of the scores."
+            )
+        return list(given)
+
     def split_structures(self, structures: Any, n_words: IntArray) -> list[Any]:
         """One structure per sentence, out of this form."""
         if self.kind == "one":
@@ -73,14 +93,14 @@ class Form:
         if self.kind == "padded" and isinstance(structures, tuple):
             fields = [self.split_structures(field, n_words) for field in structures]
             return list(zip(*fields, strict=True))
-        if len(structures) != len(n_words):
-            raise ValueError(
-                f"{len(structures)} structures came for a batch of {len(n_words)} sentences; "
-                "expected one for each sentence, in the order of the scores."
-            )
+        each = self.one_each("structures", structures, len(n_words))
         if self.kind == "list":
-            return list(structures)
-        return [np.asarray(row)[:n] for row, n in zip(structures, n_words, strict=True)]
+            return each
+        # A tuple is a structure of several fields, as `k_best` gives it; rows may have padding.
+        return [
+            row if isinstance(row, tuple) else np.asarray(row)[:n]
+            for row, n in zip(each, n_words, strict=True)
+        ]
 
 
 def recognise(
@@ -114,9 +134,22 @@ def recognise(
 def number_array(name: str, values: ArrayLike, expected: str) -> FloatArray:
     """A caller's values as float64, or an error that says what they are."""
     try:
-        return np.asarray(values, dtype=np.float64)
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"its type is {array.dtype}")
+        return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} is no array of numbers ({error}); expected {expected}.") from None
+
+
+def boolean_array(name: str, values: ArrayLike) -> BoolArray:
+    """A caller's booleans, one per part; numbers are refused, since scores may be meant."""
+    array = np.asarray(values)
+    if array.dtype != np.bool_:
+        raise ValueError(
+            f"{name} has type {array.dtype}; expected booleans, True for an allowed part."
+        )
+    return array
 
 
 def padded(arrays: Sequence[Array], shape: tuple[int, ...], fill: Any) -> Array:
@@ -126,6 +159,24 @@ def padded(arrays: Sequence[Array], shape: tuple[int, ...], fill: Any) -> Array:
     for row, array in zip(rows, arrays, strict=True):
         row[tuple(map(slice, array.shape))] = array
     return rows
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """A caller's count: a whole number, `least` or more."""
+    if not is_whole(value) or value < least:
+        raise ValueError(f"{name} is {value!r}; expected at least {least}, a whole number.")
+    return int(value)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is one whole number, Python's or NumPy's."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _length(values: Any) -> int:
+    """How many sentences a caller gave something for; 0 for what has no length."""
+    is_one = not hasattr(values, "__len__") or (isinstance(values, np.ndarray) and not values.ndim)
+    return 0 if is_one else len(values)
 
 
 def is_list(values: Any) -> bool:
@@ -146,7 +197,12 @@ def check_scores(name: str, scores: FloatArray) -> None:
 
 def word_counts(n_words: ArrayLike, n_sentences: int, longest: int) -> IntArray:
     """A caller's `n_words`: one whole number from 1 to `longest` per sentence."""
-    counts = np.asarray(n_words)
+    try:
+        counts = np.asarray(n_words)
+    except ValueError as error:
+        raise ValueError(
+            f"n_words is no array ({error}); expected ({n_sentences},) whole numbers."
+        ) from None
     if counts.shape != (n_sentences,):
         raise ValueError(
             f"n_words has shape {counts.shape}; expected ({n_sentences},), the number of words of "
@@ -176,3 +232,9 @@ def offsets(counts: IntArray) -> IntArray:
             "counted in 64 bits; check the lengths."
         )
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+def pieces(values: Array, starts: IntArray) -> list[Array]:
+    """Views of each sentence's part of an array, given by `offsets`."""
+    # Not np.split, which takes a microsecond for each sentence, and makes one piece of none.
+    return [values[start:end] for start, end in pairwise(starts.tolist())]

@@ -1,6 +1,7 @@
 """Tag sequences: a tag at every word and a transition between neighbours."""
 
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +24,7 @@ from partita.structures.base import (
     Structures,
     covariance_from_products,
 )
-from partita.structures.batch import offsets, word_counts
+from partita.structures.batch import offsets, pieces, word_counts
 
 
 class Chains(Structures):
@@ -51,6 +52,11 @@ class Chains(Structures):
         self.word_offsets = offsets(self.n_words)
         self.by_length = np.argsort(self.n_words, kind="stable")
 
+    def is_same_set(self, other: Self) -> bool:
+        """Sentences of the same lengths, the same tags, and transitions shared alike."""
+        mine, theirs = (self.n_tags, self.shared), (other.n_tags, other.shared)
+        return mine == theirs and np.array_equal(self.n_words, other.n_words)
+
     def split(self, parts: Array) -> tuple[list[Array], list[Array]]:
         """Views of each sentence's part of a flat vector: unary (n, s), and the transitions."""
         n_tags = self.n_tags
@@ -63,6 +69,10 @@ class Chains(Structures):
             shape = (n_tags, n_tags) if self.shared else (n - 1, n_tags, n_tags)
             tables.append(parts[middle:end].reshape(shape))
         return unaries, tables
+
+    def split_words(self, values: Array) -> list[Array]:
+        """Views of each sentence's part of an array with a row for every word."""
+        return pieces(values, self.word_offsets)
 
     def infer(self, scores: FloatArray) -> Inference:
         """Forward-backward in scaled probabilities; in logarithms where those would underflow."""
@@ -106,7 +116,7 @@ class Chains(Structures):
         tags = np.empty(self.word_offsets[-1], dtype=np.int64)
         best = np.empty(self.n_sentences)
         chain_best.viterbi(scores, *self.shape, self._table_stride, tags, best)
-        return Best(np.split(tags, self.word_offsets[1:-1]) if self.n_sentences else [], best)
+        return Best(self.split_words(tags), best)
 
     def max_marginals(self, scores: FloatArray) -> FloatArray:
         """Viterbi forwards and backwards."""
@@ -119,8 +129,9 @@ class Chains(Structures):
         found = []
         for sentence in range(self.n_sentences):
             n_words, start = int(self.n_words[sentence]), int(self.part_offsets[sentence])
+            most = min(k, self.n_tags**n_words)
             tags, best = chain_best.k_best(
-                scores, start, n_words, self.n_tags, self._table_stride, k
+                scores, start, n_words, self.n_tags, self._table_stride, most
             )
             allowed = best > -np.inf
             found.append(list(zip(tags[allowed], best[allowed].tolist(), strict=True)))

@@ -1,6 +1,7 @@
 """Derivations of hypergraphs: a batch of forests, held as one."""
 
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +22,7 @@ from partita.structures.base import (
     Structures,
     covariance_from_products,
 )
-from partita.structures.batch import offsets
+from partita.structures.batch import offsets, pieces
 from partita.structures.hypergraph import Hypergraph
 
 LONGEST = 2**40
@@ -67,9 +68,15 @@ class Forests(Structures):
             )
             self._roots[index] = number[graph.root]
 
+    def is_same_set(self, other: Self) -> bool:
+        """Hypergraphs with the same edges, in the same order, and the same roots."""
+        return len(self.hypergraphs) == len(other.hypergraphs) and all(
+            map(Hypergraph.has_same_edges, self.hypergraphs, other.hypergraphs)
+        )
+
     def split(self, parts: Array) -> list[Array]:
         """Views of each forest's part of a flat vector over edges."""
-        return _pieces(parts, self.part_offsets)
+        return pieces(parts, self.part_offsets)
 
     def infer(self, scores: FloatArray) -> Inference:
         """Inside bottom-up, expected counts top-down: O(edges + tails), one exponential an edge."""
@@ -113,7 +120,7 @@ class Forests(Structures):
         forest_best.write_derivations(
             choice, edges, *tails, self._roots, self.part_offsets, starts, derivations
         )
-        return Best(_pieces(derivations, starts), scores)
+        return Best(pieces(derivations, starts), scores)
 
     def max_marginals(self, scores: FloatArray) -> FloatArray:
         """Viterbi bottom-up, then what each edge loses against the best, top-down."""
@@ -136,7 +143,7 @@ class Forests(Structures):
         derivations = np.empty(starts[-1], dtype=np.int64)
         first_parts = np.repeat(self.part_offsets[:-1], n_found)
         forest_k_best.write_items(search, items, edges, *tails, first_parts, starts, derivations)
-        pairs = list(zip(_pieces(derivations, starts), search.values[items].tolist(), strict=True))
+        pairs = list(zip(pieces(derivations, starts), search.values[items].tolist(), strict=True))
         ends = np.cumsum(n_found).tolist()
         return [pairs[end - n : end] for end, n in zip(ends, n_found.tolist(), strict=True)]
 
@@ -149,8 +156,8 @@ class Forests(Structures):
         derivations = forest_sample.sample(
             weights, *self._shape, self._roots, self.part_offsets, size, rng, starts
         )
-        pieces = _pieces(derivations, starts)
-        return [pieces[i * size : (i + 1) * size] for i in range(self.n_sentences)]
+        samples = pieces(derivations, starts)
+        return [samples[i * size : (i + 1) * size] for i in range(self.n_sentences)]
 
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
         """A part of every structure is forbidden; which ones is not known."""
@@ -175,9 +182,9 @@ class Forests(Structures):
 
     def _by_node(self, values: FloatArray) -> list[FloatArray]:
         """Values in the order of the kernels, as each hypergraph numbers its nodes."""
-        pieces = _pieces(values, self.node_offsets)
-        arrays = [np.empty(len(piece)) for piece in pieces]
-        for graph, array, piece in zip(self.hypergraphs, arrays, pieces, strict=True):
+        given = pieces(values, self.node_offsets)
+        arrays = [np.empty(len(piece)) for piece in given]
+        for graph, array, piece in zip(self.hypergraphs, arrays, given, strict=True):
             array[graph.order] = piece
         return arrays
 
@@ -215,11 +222,6 @@ def checked_derivation(hypergraph: Hypergraph, derivation: ArrayLike, index: int
 
 def _offsets(counts: Sequence[int]) -> IntArray:
     return offsets(np.array(counts, dtype=np.int64))
-
-
-def _pieces(values: Array, starts: IntArray) -> list[Array]:
-    ends = starts.tolist()
-    return [values[start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
 
 
 def _lengths(lengths: FloatArray) -> IntArray:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from partita.arrays import Array, BoolArray, IntArray
 from partita.kernels import forest_order
+from partita.structures.batch import is_whole
 
 MOST_NODES = 2**31
 """More nodes than a forest in memory has; a larger number is a mistake in the numbering."""
@@ -120,6 +121,15 @@ class Hypergraph:
         """The edges in whose tails the node is, once for each position that it has there."""
         node = _index("node", node, self.n_nodes)
         return self.forward_edges[self.forward_offsets[node] : self.forward_offsets[node + 1]]
+
+    def has_same_edges(self, other: "Hypergraph") -> bool:
+        """Whether the other has the same edges, in the same order, and the same root."""
+        return self is other or (
+            self.root == other.root
+            and np.array_equal(self.heads, other.heads)
+            and np.array_equal(self.tail_offsets, other.tail_offsets)
+            and np.array_equal(self.tails_flat, other.tails_flat)
+        )
 
     def pruned(self) -> tuple[Self, IntArray]:
         """The hypergraph of the edges that occur in a derivation of the root, and their indices.
@@ -276,8 +286,7 @@ def _checked_root(root: int, heads: IntArray, n_nodes: int) -> int:
 
 
 def _index(name: str, value: int, count: int) -> int:
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or not 0 <= value < count:
+    if not is_whole(value) or not 0 <= value < count:
         raise ValueError(f"{name} is {value!r}; expected a whole number from 0 to {count - 1}.")
     return int(value)
 

@@ -53,7 +53,7 @@ def labellings(scores: FloatArray, heads: IntArray) -> Iterator[Labelling]:
     queue = [(-float(rows[:, 0].sum()), first, 0)]
     while queue:
         loss, ranks, last = heapq.heappop(queue)
-        yield loss, (heads, order[words, ranks])
+        yield loss, (heads.copy(), order[words, ranks])
         for word in range(last, len(ranks)):
             rank = ranks[word] + 1
             if rank < rows.shape[1] and rows[word, rank] > -np.inf:

@@ -105,6 +105,14 @@ def read_model(
     return Contents(header, {name: _array(payload, entry) for name, entry in entries.items()})
 
 
+def read_header(path: str | os.PathLike[str], *, kind: str = "model") -> dict[str, Any]:
+    """What a file says it holds, without its arrays (nor their checksum)."""
+    with open(path, "rb") as file:
+        header = _read_header(os.fspath(path), file)
+    _check_kind(os.fspath(path), header, kind, None)
+    return {name: value for name, value in header.items() if not name.startswith(".")}
+
+
 def _laid_out(arrays: Mapping[str, Array]) -> tuple[dict[str, Any], list[Any]]:
     """Where each array lies after the header, and the bytes to write, gaps included."""
     entries: dict[str, Any] = {}

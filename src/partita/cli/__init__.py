@@ -1,0 +1,37 @@
+"""The `partita` command: train, predict, evaluate, inspect, explain, select, simulate, demo.
+
+Results go to standard output (or a file), everything else to standard error. The exit status is
+0, or 1 if the run was interrupted, or 2 if something is wrong with the arguments or the data.
+Nothing heavy is imported before a command runs, so that `partita --help` answers at once.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from partita.cli.parser import build_parser
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status."""
+    options = build_parser().parse_args(arguments)
+    try:
+        status = options.run(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("partita: interrupted; nothing was written.", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python would complain again when it closes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"partita: {where}{error.strerror or error}.", file=sys.stderr)
+        return 2
+    except ValueError as error:
+        print(f"partita: {error}", file=sys.stderr)
+        return 2
+    return status or 0

@@ -1,0 +1,70 @@
+"""`partita inspect MODEL`: what a model is, and what it has learnt."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from partita.cli.evaluate import table
+from partita.cli.models import Model, load_model
+from partita.cli.options import Commands, Options, add_command, write
+
+
+def add(commands: Commands) -> None:
+    """The command and its arguments."""
+    parser = add_command(commands, "inspect", run, "show what a model has learnt")
+    parser.add_argument("model", metavar="MODEL", help="file that train wrote")
+    parser.add_argument(
+        "-n",
+        "--n-features",
+        type=int,
+        default=10,
+        metavar="N",
+        help="features (or words) to show for each tag (default: 10)",
+    )
+
+
+def run(options: Options) -> None:
+    """Print the model."""
+    model = load_model(options.model)
+    for line in _about(model):
+        write(line)
+    write()
+    if model.kind == "tagger":
+        write(str(model.estimator.inspect(options.n_features)))
+        return
+    for line in _hidden_markov(model.estimator, options.n_features):
+        write(line)
+
+
+def _about(model: Model) -> Iterator[str]:
+    yield f"{model.path}: a model of kind {model.kind!r}"
+    if model.column is not None:
+        yield f"tags of column {model.column!r}" + (f", in {model.scheme}" if model.scheme else "")
+    options = model.header.get("options", {})
+    given = {name: value for name, value in options.items() if value not in (None, {}, [])}
+    yield "arguments: " + ", ".join(f"{name}={_short(value)}" for name, value in given.items())
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else text[:40] + "..."
+
+
+def _hidden_markov(tagger: Any, n_words: int) -> Iterator[str]:
+    """The likeliest words of each tag, and the probabilities of transitions."""
+    import numpy as np
+
+    symbols = [*tagger.symbols_.words, *(f"<{name}>" for name in tagger.symbols_.classes)]
+    for number, tag in enumerate(tagger.tags_):
+        emissions = np.exp(tagger.log_emissions_[:, number])
+        best = np.argsort(-emissions, kind="stable")[:n_words]
+        yield tag
+        for index in best.tolist():
+            if emissions[index] > 0:
+                yield f"  {emissions[index]:9.4f}  {symbols[index]}"
+    yield ""
+    rows = [("from \\ to", *tagger.tags_)]
+    starts = np.exp(tagger.log_start_).tolist()
+    rows.append(("(start)", *(f"{value:.3f}" for value in starts)))
+    for tag, values in zip(tagger.tags_, np.exp(tagger.log_transitions_).tolist(), strict=True):
+        rows.append((tag, *(f"{value:.3f}" for value in values)))
+    yield from table(rows)

@@ -1,0 +1,100 @@
+"""Model files: what kind they are, and what the command must know to use them."""
+
+import errno
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from partita.data.formats import Document
+from partita.data.schemes import Scheme
+
+ESTIMATORS = {
+    "tagger": ("partita.estimators.tagger", "Tagger"),
+    "hmm": ("partita.estimators.hidden_markov_tagger", "HiddenMarkovTagger"),
+}
+"""By the name in a model file's header: the module and the class."""
+
+ABOUT = "command"
+"""The entry of the header that the command adds to what the estimator writes."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A trained estimator, and the data it was trained on."""
+
+    estimator: Any
+    kind: str
+    path: str
+    header: Mapping[str, Any]
+    column: str | None = None
+    """The column of the tags, where the model was trained by the command."""
+    scheme: Scheme | None = None
+    """The scheme that tags were converted to."""
+
+
+def estimator_class(kind: str) -> Any:
+    """The class of a kind of model; imports it."""
+    module, name = ESTIMATORS[kind]
+    return getattr(import_module(module), name)
+
+
+def load_model(path: str) -> Model:
+    """The model in a file, of whatever kind."""
+    from partita.training.model_file import ModelFileError, read_header
+
+    header = read_header(path)
+    kind = header.get("estimator")
+    if kind not in ESTIMATORS:
+        raise ModelFileError(
+            f"{path} holds a model of kind {kind!r}; expected one of {', '.join(ESTIMATORS)}. "
+            "Use the program that wrote it, or a newer Partita."
+        )
+    about = header.get(ABOUT, {})
+    return Model(
+        estimator_class(kind).load(path),
+        kind,
+        path,
+        header,
+        about.get("column") or header.get("options", {}).get("tag_column"),
+        about.get("scheme"),
+    )
+
+
+def save_model(path: str, estimator: Any, about: Mapping[str, Any]) -> None:
+    """Write a model in one step, with what the command must know beside what the estimator does."""
+    from partita.training.model_file import read_model, write_model
+
+    with tempfile.TemporaryDirectory() as directory:
+        temporary = Path(directory) / "model"
+        estimator.save(temporary)
+        contents = read_model(temporary)
+    write_model(path, {**contents.header, ABOUT: dict(about)}, contents.arrays)
+
+
+def check_output(path: str) -> None:
+    """Fail before the work rather than after it, if a file cannot be written."""
+    directory = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, "Is a directory; name a file", path)
+    if not os.path.isdir(directory):
+        raise FileNotFoundError(errno.ENOENT, "No such directory", directory)
+    if not os.access(directory, os.W_OK):
+        raise PermissionError(errno.EACCES, "The directory cannot be written to", directory)
+
+
+def tag_column(document: Document, chosen: str | None) -> str:
+    """The column of the tags: as chosen, or UPOS in CoNLL-U, or the last one.
+
+    A negative number counts from the last column.
+    """
+    names = document.names
+    if chosen is None:
+        return "UPOS" if document.format == "conllu" else names[-1]
+    if chosen not in names and chosen.startswith("-") and chosen[1:].isdigit():
+        number = int(chosen)
+        return names[number] if -number <= len(names) else chosen
+    return chosen

@@ -1,0 +1,75 @@
+"""`partita train hmm`: a hidden Markov model, from tags, from words alone, or from both."""
+
+from typing import Any
+
+from partita.cli.labels import add_lessons, read_lessons
+from partita.cli.models import check_output, estimator_class, save_model
+from partita.cli.options import (
+    Argument,
+    Commands,
+    Options,
+    add_arguments,
+    add_command,
+    given,
+    say,
+)
+from partita.data.errors import DataError
+from partita.data.text import read_text
+
+ARGUMENTS = (
+    Argument("n_tags", int, None, "number of tags, where not all are named by labels"),
+    Argument("alpha", float, 0.01, "added to every count"),
+    Argument("min_count", int, 2, "words seen less often are known by their shape and suffix"),
+    Argument(
+        "dictionary", str, None, 'the tags a word may have, "word tag ..." a line', metavar="FILE"
+    ),
+    Argument("unlabelled_weight", float, 1.0, "of a sentence without all labels"),
+    Argument("n_restarts", int, 1, "random starts of expectation-maximisation; the best is kept"),
+    Argument("max_iterations", int, 100, "most iterations of expectation-maximisation"),
+    Argument("loss_tolerance", float, 1e-6, "stop when the loss falls by less than this share"),
+    Argument("seed", int, 0, "all randomness follows from it"),
+    Argument("n_threads", int, None, "threads (default: all cores)"),
+    Argument("progress", bool, None, "show progress (default: on a terminal)"),
+)
+
+
+def add(commands: Commands) -> None:
+    """The command and its arguments."""
+    parser = add_command(commands, "hmm", run, "learn a hidden Markov model")
+    add_lessons(parser)
+    add_arguments(parser, ARGUMENTS)
+
+
+def run(options: Options) -> int:
+    """Train and write the model; 1 if the training was interrupted."""
+    check_output(options.output)
+    labelled, unlabelled = read_lessons(options)
+    tagger = make(options)
+    tagger.fit(labelled.sentences, labelled.tags, unlabelled=unlabelled)
+    for reason in tagger.reasons_:
+        say(reason)
+    save_model(options.output, tagger, {"column": labelled.column, "scheme": options.convert})
+    say(f"Wrote {options.output}: {len(tagger.tags_)} tags")
+    return int(any(reason.startswith("Interrupted") for reason in tagger.reasons_))
+
+
+def make(options: Options) -> Any:
+    """The estimator that the options describe."""
+    arguments = given(options, ARGUMENTS)
+    if "dictionary" in arguments:
+        arguments["dictionary"] = read_dictionary(arguments["dictionary"])
+    return estimator_class("hmm")(**arguments)
+
+
+def read_dictionary(path: str) -> dict[str, list[str]]:
+    """Words with the tags they may have, a line each."""
+    dictionary: dict[str, list[str]] = {}
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        word, *tags = line.split() or [""]
+        if word and not tags:
+            raise DataError(
+                path, number, f"found {word!r} alone; expected a word and the tags it may have."
+            )
+        if word:
+            dictionary.setdefault(word, []).extend(tags)
+    return dictionary

@@ -1,0 +1,151 @@
+"""Any of the formats, guessed from the text: nobody should have to name what can be seen."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args, overload
+
+from partita.data.columns import DOCUMENT_START, columns_text, parse_columns
+from partita.data.conllu import conllu_text, parse_conllu
+from partita.data.plain import parse_plain, plain_text
+from partita.data.sentences import Sentence
+from partita.data.text import StrPath, read_text, source_name, without_blanks, write_text
+
+Format: TypeAlias = Literal["conllu", "columns", "plain"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+_TITLES = {"conllu": "CoNLL-U", "columns": "CoNLL columns", "plain": "plain text"}
+_COMMENT = re.compile(r"# ?(sent_id|text|newdoc|newpar|global\.columns)\b")
+_CONLLU_ROW = re.compile(r"\d+([-.]\d+)?\t")
+_N_LOOKED_AT = 1000
+"""Lines that a guess looks at."""
+
+
+@dataclass(frozen=True)
+class Document(Sequence[Sentence]):
+    r"""The sentences of a file, and the format they came in.
+
+    >>> document = parse_sentences("Dogs NNS\nbark VBP\n\nCats NNS\nsleep VBP\n", source="my.txt")
+    >>> document.description
+    'my.txt: CoNLL columns (2 columns), 2 sentences, 4 words'
+    >>> document[1].column("0")
+    ('Cats', 'sleep')
+    """
+
+    sentences: tuple[Sentence, ...]
+    format: Format
+    source: str
+
+    @overload
+    def __getitem__(self, index: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Sentence, ...]: ...
+    def __getitem__(self, index: int | slice) -> Sentence | tuple[Sentence, ...]:
+        return self.sentences[index]
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return iter(self.sentences)
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.sentences[0].names
+
+    @property
+    def n_words(self) -> int:
+        """How many words there are."""
+        return sum(map(len, self.sentences))
+
+    @property
+    def description(self) -> str:
+        """What was read, for a line of progress."""
+        title = _TITLES[self.format]
+        if self.format == "columns":
+            title += f" ({_count(len(self.names), 'column')})"
+        sizes = f"{_count(len(self), 'sentence')}, {_count(self.n_words, 'word')}"
+        return f"{self.source}: {title}, {sizes}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def read_sentences(
+    path: StrPath, *, format: Format | None = None, names: Sequence[str] | None = None
+) -> Document:
+    """The sentences of a file, in the format that it seems to have (or the one that is given).
+
+    `names` are for the columns of CoNLL columns, and the first for the words of plain text. `-`
+    is standard input; `.gz` is decompressed.
+    """
+    return parse_sentences(read_text(path), format=format, names=names, source=source_name(path))
+
+
+def parse_sentences(
+    text: str,
+    *,
+    format: Format | None = None,
+    names: Sequence[str] | None = None,
+    source: str = "<text>",
+) -> Document:
+    """The sentences of a text; see `read_sentences`."""
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"the format {format!r} came; expected one of {', '.join(FORMATS)}.")
+    format = format or guess_format(text)
+    if format == "conllu":
+        sentences = parse_conllu(text, source)
+    elif format == "columns":
+        sentences = parse_columns(text, names, source)
+    else:
+        sentences = parse_plain(text, names[0] if names else "FORM", source)
+    return Document(tuple(sentences), format, source)
+
+
+def guess_format(text: str) -> Format:
+    r"""The format that a text seems to have.
+
+    CoNLL-U has comments such as `# text = ...`, or lines of ten columns, separated by tabs, that
+    begin with a number. Columns have tabs; or blank lines (or -DOCSTART-) among lines most of
+    which have the same number of words. Everything else is plain text.
+
+    A wrong line does not change the guess, so that its reader can name it.
+
+    >>> guess_format("the dog barks\nit is a loud one\n")
+    'plain'
+    >>> guess_format("the DT\ndog NN\n\nit PRP\n")
+    'columns'
+    """
+    lines = without_blanks("\n".join(text.split("\n", _N_LOOKED_AT)[:_N_LOOKED_AT])).split("\n")
+    if any(map(_is_conllu, lines)):
+        return "conllu"
+    words = [line for line in lines if line and not line.startswith(DOCUMENT_START)]
+    if any("\t" in line for line in words):
+        return "columns"
+    separated = "" in lines[: _last(lines)] or len(words) < sum(map(bool, lines))
+    counts = [len(line.split()) for line in words]
+    most_common = max(map(counts.count, set(counts)), default=0)
+    return "columns" if separated and most_common > 0.8 * len(counts) else "plain"
+
+
+def _last(lines: Sequence[str]) -> int:
+    """The position of the last line that is not blank."""
+    return max((index for index, line in enumerate(lines) if line), default=0)
+
+
+def _is_conllu(line: str) -> bool:
+    is_row = line.count("\t") == 9 and _CONLLU_ROW.match(line) is not None
+    return is_row or _COMMENT.match(line) is not None
+
+
+def sentences_text(sentences: Iterable[Sentence], format: Format) -> str:
+    """Sentences as a text of the format."""
+    writers = {"conllu": conllu_text, "columns": columns_text, "plain": plain_text}
+    return writers[format](sentences)
+
+
+def write_sentences(path: StrPath, sentences: Iterable[Sentence], format: Format) -> None:
+    """Write a file in one step; `-` is standard output, and `.gz` is compressed."""
+    write_text(path, sentences_text(sentences, format))

@@ -1,0 +1,1 @@
+"""Models to use: taggers, parsers, aligners, translators. They assemble, and hold no mathematics."""

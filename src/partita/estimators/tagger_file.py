@@ -1,0 +1,60 @@
+"""Taggers in model files: their tags, features, options and weights."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from partita.arrays import FloatArray
+from partita.estimators.chain_model import AnyFeatures, ChainModel
+from partita.estimators.extraction import TemplateFeatures
+from partita.estimators.named_features import NamedFeatures
+from partita.estimators.tag_labels import TagSet
+from partita.training.model_file import read_model, write_model
+
+ESTIMATOR = "tagger"
+KINDS: dict[str, type[AnyFeatures]] = {
+    kind.kind: kind for kind in (TemplateFeatures, NamedFeatures)
+}
+NOT_KEPT = ("warm_start", "constraints", "features")
+"""Arguments that only training needs, or that the features themselves hold."""
+
+
+def write(
+    path: str | os.PathLike[str],
+    model: ChainModel,
+    weights: FloatArray,
+    params: Mapping[str, Any],
+) -> None:
+    """Write a model file in one step."""
+    header = {
+        "kind": "model",
+        "estimator": ESTIMATOR,
+        "options": {name: _plain(value) for name, value in params.items() if name not in NOT_KEPT},
+        "own_features": params["features"] is not None,
+        "tags": list(model.tags.names),
+        "scheme": model.tags.scheme,
+        "features": {"kind": model.features.kind, **model.features.header()},
+    }
+    write_model(path, header, {"weights": weights, **model.features.arrays()})
+
+
+def read(path: str | os.PathLike[str]) -> tuple[ChainModel, FloatArray, dict[str, Any]]:
+    """Model, weights and the arguments of the tagger."""
+    contents = read_model(path, estimator=ESTIMATOR)
+    header = contents.header
+    kind = KINDS[header["features"]["kind"]]
+    features = kind.restored(header["features"], contents.arrays)
+    model = ChainModel(TagSet(header["tags"], header["scheme"]), features)
+    params = dict(header["options"])
+    if header["own_features"] and isinstance(features, TemplateFeatures):
+        params["features"] = features.templates
+    return model, contents.arrays["weights"], params
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, Mapping):
+        return {str(key): float(number) for key, number in value.items()}
+    if isinstance(value, tuple | list):
+        return list(value)
+    return value.item() if hasattr(value, "item") else value

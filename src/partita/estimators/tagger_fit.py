@@ -1,0 +1,332 @@
+"""How a tagger learns: sort sentences by what is known of them, number everything, train."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from partita.arrays import FloatArray, IntArray
+from partita.data.constraints import ExpectationConstraint
+from partita.data.schemes import SCHEMES, UNKNOWN
+from partita.data.sentences import Sentence
+from partita.estimators.chain_model import AnyFeatures, ChainModel
+from partita.estimators.constraint_rows import number_constraints
+from partita.estimators.extraction import Encoded, TemplateFeatures
+from partita.estimators.named_features import NamedFeatures
+from partita.estimators.tag_labels import TagSet, checked_tags, where
+from partita.estimators.tagger_training import Expectations, Lessons
+from partita.estimators.templates import (
+    Description,
+    default_templates,
+    read_templates,
+    resolved,
+)
+from partita.estimators.words import Words, default_columns, read_words
+from partita.training import (
+    LBFGS,
+    OWLQN,
+    SGD,
+    AdaGrad,
+    Adam,
+    Penalty,
+    TrainingResult,
+    build_corpus,
+    train,
+)
+from partita.training.optimisers import Optimiser
+
+STOCHASTIC: dict[str, type[Adam | AdaGrad | SGD]] = {"adam": Adam, "adagrad": AdaGrad, "sgd": SGD}
+FULL, PARTIAL, NONE = range(3)
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """The arguments of `Tagger`, checked."""
+
+    features: Description | None
+    min_count: int
+    columns: Sequence[str] | None
+    tag_column: str | None
+    scheme: str | None
+    objective: str
+    l2: float
+    l1: float
+    optimiser: str
+    max_iterations: int | None
+    class_weights: Mapping[str, float] | str | None
+    entropy_weight: float
+    entropy_ramp: int
+    constraints: Sequence[ExpectationConstraint] | None
+    constraint_weight: float
+    constraint_distance: str
+    warm_start: tuple[ChainModel, FloatArray] | FloatArray | None
+    seed: int
+    n_threads: int | None
+    progress: bool | None
+
+    def __post_init__(self) -> None:
+        choices = {
+            "scheme": (self.scheme, (None, "auto", *SCHEMES)),
+            "objective": (self.objective, ("likelihood", "risk")),
+            "optimiser": (self.optimiser, ("lbfgs", "owlqn", *STOCHASTIC)),
+        }
+        for name, (value, allowed) in choices.items():
+            if value not in allowed:
+                listed = ", ".join(map(repr, allowed))
+                raise ValueError(f"{name} is {value!r}; expected one of {listed}.")
+        if self.entropy_weight < 0:
+            raise ValueError(f"entropy_weight is {self.entropy_weight}; expected 0 or more.")
+
+    def chosen_optimiser(self) -> Optimiser[Any]:
+        """The optimiser that the arguments describe."""
+        most: dict[str, Any] = {}
+        if self.max_iterations is not None:
+            most["n_iterations"] = self.max_iterations
+        if self.optimiser in STOCHASTIC:
+            return STOCHASTIC[self.optimiser](**most)
+        return OWLQN(**most) if self.l1 or self.optimiser == "owlqn" else LBFGS(**most)
+
+
+@dataclass(frozen=True)
+class Material:
+    """Sentences sorted by what is known of their tags: all, some, none."""
+
+    sentences: list[Any]
+    tags: list[list[str]]
+    order: list[int]
+    """The number that each sentence had when it came."""
+    counts: tuple[int, int, int]
+    weights: FloatArray | None
+
+    def where(self, index: int) -> str:
+        """How to name a sentence in a message."""
+        return where(self.sentences[index], self.order[index])
+
+
+def fit_tagger(
+    curriculum: Curriculum,
+    sentences: Sequence[Any],
+    tags: Sequence[Sequence[str]] | None,
+    unlabelled: Sequence[Any],
+    sample_weights: Sequence[float] | None,
+) -> tuple[ChainModel, TrainingResult]:
+    """A model and its weights."""
+    material = _material(curriculum, sentences, tags, unlabelled, sample_weights)
+    words = read_words(material.sentences, _columns(curriculum, material.sentences))
+    constraints = curriculum.constraints or ()
+    more = [tag for constraint in constraints for tag in constraint.targets]
+    tag_set = TagSet.learn(material.tags, more, curriculum.scheme)
+    numbers = [
+        tag_set.numbers(tags, material.where(index)) for index, tags in enumerate(material.tags)
+    ]
+    _check_scheme(material, numbers, tag_set)
+    n_labelled = sum(material.counts[:NONE])
+    if n_labelled and material.counts[NONE] and not constraints:
+        # Features that only unlabelled sentences have would be free to be sure of anything.
+        few = read_words(material.sentences[:n_labelled], tuple(words.columns) or None)
+        features, _ = _features(curriculum, few)
+        encoded = features.encode(words)
+    else:
+        features, encoded = _features(curriculum, words)
+    model = ChainModel(tag_set, features)
+    expectations = None
+    if constraints:
+        expectations = number_constraints(
+            constraints,
+            words,
+            tag_set,
+            weight=curriculum.constraint_weight,
+            distance=curriculum.constraint_distance,
+        )
+    lessons = _lessons(curriculum, material, model, encoded, numbers, expectations)
+    return model, _trained(curriculum, lessons)
+
+
+def tags_of(
+    sentences: Sequence[Any], tags: Sequence[Sequence[str]] | None, tag_column: str | None
+) -> Sequence[Sequence[str]] | None:
+    """The tags that came, or those of a column of the sentences, or None."""
+    if tags is not None or tag_column is None:
+        return tags
+    return [sentence.column(tag_column) for sentence in sentences]
+
+
+def _material(
+    curriculum: Curriculum,
+    sentences: Sequence[Any],
+    tags: Sequence[Sequence[str]] | None,
+    unlabelled: Sequence[Any],
+    sample_weights: Sequence[float] | None,
+) -> Material:
+    given = tags_of(sentences, tags, curriculum.tag_column)
+    if given is None:
+        given = [[UNKNOWN] * len(sentence) for sentence in sentences]
+    known = checked_tags(sentences, given) + [[UNKNOWN] * len(each) for each in unlabelled]
+    together = [*sentences, *unlabelled]
+    for index, sentence in enumerate(together):
+        if not len(sentence):
+            raise ValueError(f"{where(sentence, index)} has no words; leave it out.")
+    kinds = [_kind(each) for each in known]
+    order = np.argsort(kinds, kind="stable").tolist()
+    weights = None
+    if sample_weights is not None:
+        if len(sample_weights) != len(sentences):
+            raise ValueError(
+                f"{len(sample_weights)} sample_weights came for {len(sentences)} sentences; "
+                "expected one for each."
+            )
+        weights = np.concatenate([np.asarray(sample_weights, float), np.ones(len(unlabelled))])
+        weights = weights[order]
+    return Material(
+        [together[index] for index in order],
+        [known[index] for index in order],
+        order,
+        (kinds.count(FULL), kinds.count(PARTIAL), kinds.count(NONE)),
+        weights,
+    )
+
+
+def _kind(tags: Sequence[str]) -> int:
+    if UNKNOWN not in tags:
+        return FULL
+    return NONE if set(tags) == {UNKNOWN} else PARTIAL
+
+
+def _columns(curriculum: Curriculum, sentences: Sequence[Any]) -> Sequence[str] | None:
+    columns = curriculum.columns
+    if sentences and isinstance(sentences[0], Sentence) and columns is None:
+        columns = default_columns(sentences[0].names, curriculum.tag_column)
+    if columns is not None and curriculum.tag_column in columns:
+        raise ValueError(
+            f"columns has {curriculum.tag_column!r}, which is the column of the tags; expected "
+            "only columns that sentences without tags have, too."
+        )
+    return columns
+
+
+def _features(curriculum: Curriculum, words: Words) -> tuple[AnyFeatures, Encoded]:
+    if words.are_features:
+        if curriculum.features is not None:
+            raise ValueError(
+                "templates (features=...) came with words that have features already; expected "
+                "one of the two. Give plain words, or leave the templates out."
+            )
+        return NamedFeatures.build(words, curriculum.min_count)
+    columns = tuple(words.columns)
+    if curriculum.features is None:
+        templates = default_templates(columns)
+    else:
+        templates = resolved(read_templates(curriculum.features), columns)
+    return TemplateFeatures.build(templates, words, curriculum.min_count)
+
+
+def _lessons(
+    curriculum: Curriculum,
+    material: Material,
+    model: ChainModel,
+    encoded: Encoded,
+    numbers: list[IntArray],
+    expectations: Expectations | None,
+) -> Lessons:
+    by_class = _class_weights(curriculum, material, model.tags)
+    weights = material.weights
+    if by_class is not None and curriculum.objective == "likelihood":
+        # Tags that are not known have no class, and count as 1.
+        extended = np.append(by_class, 1.0)
+        weights = np.array([extended[tags].mean() for tags in numbers]) * (
+            1.0 if weights is None else weights
+        )
+    return Lessons(
+        model,
+        encoded,
+        numbers,
+        material.counts[FULL],
+        material.counts[PARTIAL],
+        weights,
+        by_class,
+        curriculum.entropy_weight,
+        curriculum.entropy_ramp,
+        expectations,
+    )
+
+
+def _class_weights(curriculum: Curriculum, material: Material, tags: TagSet) -> FloatArray | None:
+    given = curriculum.class_weights
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given != "balanced":
+            raise ValueError(f"class_weights is {given!r}; expected 'balanced', or a dictionary.")
+        counts = Counter(tag for each in material.tags for tag in each if tag != UNKNOWN)
+        mean = counts.total() / max(len(counts), 1)
+        return np.array([mean / counts[tag] if counts[tag] else 1.0 for tag in tags.names])
+    for tag, weight in given.items():
+        tags.numbers([tag], "class_weights")
+        if not 0 <= weight < np.inf:
+            raise ValueError(
+                f"the class weight of {tag!r} is {weight}; expected a finite number, 0 or more."
+            )
+    return np.array([given.get(tag, 1.0) for tag in tags.names])
+
+
+def _check_scheme(material: Material, numbers: Sequence[IntArray], tags: TagSet) -> None:
+    """Sequences that the scheme forbids have probability 0, so nothing could be learnt."""
+    if tags.allowed is None:
+        return
+    # A tag that is not known agrees with everything: the last row and column.
+    pairwise = np.pad(tags.allowed.pairwise, (0, 1), constant_values=True)
+    first, last = (np.append(each, True) for each in (tags.allowed.first, tags.allowed.last))
+    for index, given in enumerate(numbers):
+        fine = pairwise[given[:-1], given[1:]]
+        if first[given[0]] and last[given[-1]] and fine.all():
+            continue
+        word = 0 if not first[given[0]] else int(np.argmin(np.append(fine, False)))
+        around = " ".join(material.tags[index][max(word - 1, 0) : word + 3])
+        raise ValueError(
+            f"{material.where(index)} has tags that break {tags.scheme} at word {word}: "
+            f"{around}. Correct or convert them (partita.data.schemes.convert), or leave the "
+            "argument scheme out."
+        )
+
+
+def _trained(curriculum: Curriculum, lessons: Lessons) -> TrainingResult:
+    start = _first_weights(curriculum, lessons.model)
+    risk, entropy = curriculum.objective == "risk", curriculum.entropy_weight > 0
+    labels_teach = lessons.n_full + lessons.n_partial > 0 or lessons.expectations is not None
+    if (risk or entropy) and start is None and labels_teach:
+        # Neither risk nor entropy is convex: weights that make the labels likely, without either
+        # of them, are a good place to start.
+        plain = replace(lessons, entropy_weight=0.0)
+        start = _run(curriculum, plain, None, risk=False).weights
+    return _run(curriculum, lessons, start, risk=risk)
+
+
+def _run(
+    curriculum: Curriculum, lessons: Lessons, start: FloatArray | None, *, risk: bool
+) -> TrainingResult:
+    objective, batches = lessons.assemble(risk=risk)
+    with build_corpus(objective, batches, workers=curriculum.n_threads) as corpus:
+        return train(
+            corpus,
+            curriculum.chosen_optimiser(),
+            penalty=Penalty(l2=curriculum.l2, l1=curriculum.l1),
+            weights=start,
+            seed=curriculum.seed,
+            progress=curriculum.progress,
+        )
+
+
+def _first_weights(curriculum: Curriculum, model: ChainModel) -> FloatArray | None:
+    start = curriculum.warm_start
+    if isinstance(start, tuple):
+        return model.transferred(*start)
+    if start is None:
+        return None
+    if np.shape(start) != (model.n_weights,):
+        raise ValueError(
+            f"warm_start has shape {np.shape(start)}; expected ({model.n_weights},), a weight for "
+            "each feature, or a fitted Tagger."
+        )
+    return np.asarray(start, dtype=np.float64)

@@ -1,0 +1,93 @@
+"""Precision, recall and F1 of chunks, as the program conlleval of CoNLL-2000 counts them."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from partita.data.schemes import chunks
+from partita.evaluation.tags import Tagged, accuracy, check_alike
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Chunks in the gold data, in the prediction, and in both with the same words and type."""
+
+    n_gold: int
+    n_predicted: int
+    n_correct: int
+
+    @property
+    def precision(self) -> float:
+        """The share of predicted chunks that are right; 0 if none was predicted."""
+        return self.n_correct / self.n_predicted if self.n_predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of gold chunks that were found; 0 if there are none."""
+        return self.n_correct / self.n_gold if self.n_gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall; 0 if both are."""
+        total = self.n_gold + self.n_predicted
+        return 2 * self.n_correct / total if total else 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"precision: {self.precision:7.2%}; recall: {self.recall:7.2%}; FB1: "
+            f"{100 * self.f1:6.2f}"
+        )
+
+
+@dataclass(frozen=True)
+class ChunkScores:
+    """What conlleval prints; `str` prints it in its layout."""
+
+    overall: Counted
+    by_type: dict[str, Counted]
+    """In the order of the alphabet."""
+    n_words: int
+    accuracy: float
+    """The share of words whose tag is right."""
+
+    def __str__(self) -> str:
+        overall = self.overall
+        lines = [
+            f"processed {self.n_words} tokens with {overall.n_gold} phrases; found: "
+            f"{overall.n_predicted} phrases; correct: {overall.n_correct}.",
+            f"accuracy: {self.accuracy:7.2%}; {overall}",
+        ]
+        lines += [
+            f"{kind:>17}: {counted}  {counted.n_predicted}"
+            for kind, counted in self.by_type.items()
+        ]
+        return "\n".join(lines)
+
+
+def chunk_scores(gold: Tagged, predicted: Tagged) -> ChunkScores:
+    """Chunks of IOB1, IOB2 or BIOES tags: overall and by type.
+
+    The rules of conlleval read all schemes alike (see `partita.data.schemes`), so gold and
+    prediction need not even share one; the accuracy of tags, of course, is then of no use.
+
+    >>> print(chunk_scores([["B-NP", "O"]], [["B-NP", "B-VP"]]))
+    processed 2 tokens with 1 phrases; found: 2 phrases; correct: 1.
+    accuracy:  50.00%; precision:  50.00%; recall: 100.00%; FB1:  66.67
+                   NP: precision: 100.00%; recall: 100.00%; FB1: 100.00  1
+                   VP: precision:   0.00%; recall:   0.00%; FB1:   0.00  1
+    """
+    check_alike(gold, predicted)
+    golds, guesses, right = Counter[str](), Counter[str](), Counter[str]()
+    for a, b in zip(gold, predicted, strict=True):
+        there, found = set(chunks(a)), set(chunks(b))
+        golds.update(chunk.type for chunk in there)
+        guesses.update(chunk.type for chunk in found)
+        right.update(chunk.type for chunk in there & found)
+    return ChunkScores(
+        Counted(golds.total(), guesses.total(), right.total()),
+        {
+            kind: Counted(golds[kind], guesses[kind], right[kind])
+            for kind in sorted(golds | guesses)
+        },
+        sum(map(len, gold)),
+        accuracy(gold, predicted),
+    )

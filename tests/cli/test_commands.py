@@ -1,0 +1,253 @@
+"""The commands on small files: what they write, where, and that nothing is lost."""
+
+import io
+import subprocess
+import sys
+import time
+
+import pytest
+
+from partita.cli.select import STRATEGIES
+from partita.data import read_constraints, read_sentences
+from partita.data.formats import parse_sentences as read_sentences_of
+from partita.estimators.tagger import Tagger
+
+
+@pytest.mark.parametrize("kind", ["tagger", "hmm"])
+def test_from_file_to_tags(run, kind):
+    status, out, err = run(f"predict {kind}.model raw.txt")
+    assert (status, out.split("\n")[:2]) == (0, ["the\tDET", "small\tADJ"])
+    assert out.count("\n\n") == 2
+    assert "Read raw.txt: plain text, 2 sentences, 6 words" in err
+
+
+@pytest.mark.parametrize("kind", ["tagger", "hmm"])
+def test_conllu_keeps_everything_else(run, files, kind):
+    status, out, _ = run(f"predict {kind}.model train.conllu")
+    assert status == 0
+    assert out == (files / "train.conllu").read_text()
+
+
+@pytest.mark.parametrize("kind", ["tagger", "hmm"])
+def test_all_that_can_be_asked(run, files, tmp_path, kind):
+    options = "--probability --entropy --span-entropy 3 --log-probability --k-best 2 --decoder risk"
+    path = tmp_path / "out.conllu.gz"
+    status, out, err = run(f"predict {kind}.model train.conllu {options} -o {{path}}", path=path)
+    assert (status, out) == (0, "")
+    assert f"Wrote {path}" in err
+    misc = read_sentences(path)[0].column("MISC")[0]
+    names = [item.split("=")[0] for item in misc.split("|")]
+    expected = ["SpaceAfter", "Probability", "Entropy", "SpanEntropy", "LogProbability"]
+    expected += ["Best1", "Best1LogProbability", "Best2", "Best2LogProbability"]
+    assert names == expected
+    values = dict(item.split("=") for item in misc.split("|"))
+    assert 0.3 < float(values["Probability"]) <= 1
+    assert float(values["Best2LogProbability"]) < float(values["Best1LogProbability"]) <= 0
+    assert values["LogProbability"] == values["Best1LogProbability"]
+    assert values["SpanEntropy"] == values["Entropy"]  # the sentence has three words
+
+
+def test_columns_get_a_new_column(run):
+    status, out, err = run("predict tagger.model train.txt --probability")
+    assert status == 0
+    word, gold, found, probability = out.split("\n")[0].split(" ")
+    assert (word, gold, found) == ("the", "DET", "DET")
+    assert 0.3 < float(probability) <= 1
+    assert "Taking column '0' for 'FORM'" in err
+
+
+def test_a_column_to_replace(run):
+    status, out, _ = run("predict tagger.model train.txt --tag-column -1")
+    assert (status, out.split("\n")[0]) == (0, "the DET")
+
+
+def test_more_sequences_than_there_are(run, tmp_path):
+    (tmp_path / "one").write_text("dog\n")
+    status, out, _ = run("predict tagger.model {path} --k-best 9", path=tmp_path / "one")
+    assert status == 0
+    assert out.rstrip().endswith("_\t-inf")
+
+
+@pytest.mark.parametrize("kind", ["tagger", "hmm"])
+def test_tags_that_are_fixed(run, tmp_path, kind):
+    (tmp_path / "fixed").write_text("the ?\ndog VERB\n\nbarks ?\n")
+    status, out, _ = run(f"predict {kind}.model {{path}} --fixed 1", path=tmp_path / "fixed")
+    assert status == 0
+    assert out.split("\n")[1] == "dog VERB VERB"
+
+
+def test_standard_input(run, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"the cat meows\n")))
+    status, out, _ = run("predict tagger.model -")
+    assert (status, out.split("\n")[0]) == (0, "the\tDET")
+
+
+@pytest.mark.parametrize("kind", ["tagger", "hmm"])
+def test_evaluation(run, tmp_path, kind):
+    picture = tmp_path / "reliability.svg"
+    status, out, _ = run(f"evaluate {kind}.model train.conllu --diagram {{path}}", path=picture)
+    assert status == 0
+    assert "accuracy           100.00%" in out
+    assert "calibration error  0." in out
+    assert "NOUN      5      5     5     100.00  100.00  100.00" in out
+    assert picture.read_text().startswith("<svg")
+
+
+def test_evaluation_of_tags_that_training_never_saw(run, tmp_path):
+    (tmp_path / "gold").write_text("the DET\ndog X\n\nbarks ?\n")
+    status, out, err = run("evaluate tagger.model {path} --tag-column 1", path=tmp_path / "gold")
+    assert status == 0
+    assert "Note: 1 words have tags that training never saw: X" in err
+    assert "words              2\n" in out
+    assert "accuracy           50.00%" in out
+
+
+def test_chunks_in_another_scheme(run, tmp_path):
+    model = tmp_path / "chunks.model"
+    line = "train tagger chunks.txt --convert BIOES --scheme auto -o {model}"
+    status, _, err = run(line, model=model)
+    assert status == 0
+    assert "Learning the tags in column '2'" in err
+    assert "Converting tags from IOB2 to BIOES" in err
+    assert Tagger.load(model).predict([[("the", "DT"), ("cat", "NN")]]) == [["B-NP", "E-NP"]]
+    status, out, _ = run("evaluate {model} chunks.txt", model=model)
+    assert status == 0
+    assert "accuracy: 100.00%; precision: 100.00%; recall: 100.00%; FB1: 100.00" in out
+    status, out, _ = run("predict {model} chunks.txt --convert IOB1", model=model)
+    assert [line.split()[-1] for line in out.split("\n")[:2]] == ["I-NP", "I-NP"]
+
+
+def test_words_alone(run, tmp_path):
+    model = tmp_path / "induced.model"
+    line = "train hmm --unlabelled raw.txt --n-tags 2 --n-restarts 2 -o {model}"
+    assert run(line, model=model)[0] == 0
+    status, out, _ = run("evaluate {model} train.conllu --many-to-one", model=model)
+    assert status == 0
+    assert "many-to-one accuracy" in out
+
+
+def test_unlabelled_text_constraints_warm_start_and_weights(run, files, tmp_path):
+    assert len(read_constraints(files / "expectations")) == 3
+    (tmp_path / "weights").write_text("1\n" * 5)
+    line = (
+        "train tagger train.conllu -o {model} --unlabelled raw.txt --entropy-weight 0.1 "
+        "--constraints expectations --warm-start tagger.model --class-weights NOUN=2,VERB=1 "
+        "--sample-weights {weights} --max-iterations 3 --no-progress"
+    )
+    paths = {"model": tmp_path / "more.model", "weights": tmp_path / "weights"}
+    status, _, err = run(line, **paths)
+    assert status == 0
+    assert "Wrote" in err
+
+
+def test_constraints_alone(run, tmp_path):
+    line = "train tagger --unlabelled raw.txt --constraints expectations -o {model}"
+    status, _, _ = run(line, model=tmp_path / "expected.model")
+    assert status == 0
+    assert Tagger.load(tmp_path / "expected.model").tags_ == ("DET", "NOUN", "VERB")
+
+
+def test_templates_in_a_file(run, tmp_path):
+    (tmp_path / "template").write_text("U00:%x[0,0]\nB\n")
+    line = "train tagger train.txt --features {template} -o {model}"
+    paths = {"template": tmp_path / "template", "model": tmp_path / "crfpp.model"}
+    assert run(line, **paths)[0] == 0
+
+
+@pytest.mark.parametrize(("kind", "text"), [("tagger", "FORM[0]"), ("hmm", "(start)")])
+def test_inspection(run, kind, text):
+    status, out, _ = run(f"inspect {kind}.model -n 40")
+    assert status == 0
+    assert f"{kind}.model: a model of kind '{kind}'\ntags of column 'UPOS'\narguments: " in out
+    assert text in out
+    assert "from \\ to" in out
+
+
+def test_explanation(run):
+    status, out, _ = run("explain tagger.model raw.txt --sentence 1 --word 3 -n 2")
+    assert status == 0
+    assert out.startswith("'dog' (word 3) has NOUN with probability 0.")
+    assert "features more" in out
+    assert run("explain tagger.model raw.txt")[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["tagger", "hmm"])
+def test_what_to_label_next(run, kind):
+    status, out, err = run(f"select {kind}.model train.conllu --batch-words 4")
+    assert status == 0
+    assert "words in 1 of 5 sentences" in err
+    [sentence] = read_sentences_of(out)
+    assert 2 <= len(sentence) <= 4
+    assert "_" not in sentence.column("UPOS")
+
+
+def test_spans_to_label_next(run, tmp_path):
+    line = "select tagger.model raw.txt --strategy span --n-words 2 --batch-words 2 -o {path}"
+    status, out, _ = run(line, path=tmp_path / "next.txt")
+    assert (status, out) == (0, "")
+    [sentence] = read_sentences(tmp_path / "next.txt")
+    assert sentence.names == ("0", "1")
+    assert sum(tag != "?" for tag in sentence.column("1")) == 2
+    # What was written can be learnt from.
+    line = "train tagger train.txt {path} --columns 0 -o {model}"
+    assert run(line, path=tmp_path / "next.txt", model=tmp_path / "m")[0] == 0
+
+
+def test_spans_beside_what_is_labelled(run, tmp_path):
+    (tmp_path / "partial").write_text("the DET\nsmall ?\ncat NOUN\n")
+    line = "select tagger.model {path} --format columns --fixed 1 --strategy span --n-words 1"
+    status, out, _ = run(line + " --tag-column 1", path=tmp_path / "partial")
+    assert (status, out) == (0, "the DET\nsmall ADJ\ncat NOUN\n\n")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_lists(run, strategy):
+    status, out, _ = run(f"select tagger.model raw.txt --strategy {strategy} --list --per-word")
+    assert status == 0
+    first, *rows = out.rstrip().split("\n")
+    assert first == "value\tfile\tfirst line\tlast line\twords"
+    assert {row.split("\t")[2] for row in rows} == {"1", "3"}
+
+
+def test_replay(run, tmp_path):
+    line = "simulate hmm train.conllu train.conllu --seed-words 3 --batch-words 4 --diagram {path}"
+    status, out, err = run(line, path=tmp_path / "curves.svg")
+    assert status == 0
+    rows = [row.split("\t") for row in out.rstrip().split("\n")]
+    assert rows[0] == ["strategy", "words", "accuracy"]
+    assert {row[0] for row in rows[1:]} == {"entropy", "random", "all"}
+    assert rows[-1][1] == "16"
+    assert "99% of the accuracy with all labels by entropy:" in err
+    assert (tmp_path / "curves.svg").read_text().startswith("<svg")
+
+
+def test_replay_of_a_tagger(run):
+    line = "simulate tagger train.conllu train.conllu --strategies random --seed-words 9 --seed 3"
+    status, out, _ = run(line)
+    assert status == 0
+    assert "random\t16\t" in out
+
+
+def test_the_demonstration(run, monkeypatch):
+    monkeypatch.setattr("partita.demo.main", lambda: 0)
+    assert run("demo")[0] == 0
+
+
+def test_a_real_process_answers_at_once(files):
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "partita.cli", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds = time.perf_counter() - began
+    assert "partita train tagger train.conllu -o pos.model" in done.stdout
+    # The promise is 0.3 s; a machine that runs other tests beside gets some more.
+    assert seconds < 2
+    code = "import sys, partita.cli.parser as p; p.build_parser(); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_a_real_process_with_a_mistake(files):
+    command = [sys.executable, "-m", "partita.cli", "predict", "none.model", "raw.txt"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=files, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "partita: none.model: No such file or directory.\n"

@@ -1,0 +1,151 @@
+"""Mistakes: status 2, one message that says what to do, no trace, and nothing half written."""
+
+import os
+
+import pytest
+
+from partita.cli import main
+from partita.estimators.tagger import Tagger
+from partita.training.model_file import write_model
+
+GOOD = "1\tdog\t_\tNOUN\t_\t_\t_\t_\t_\t_\n"
+FILES = {
+    "short.conllu": (GOOD + "2\tbarks\n\n").encode(),
+    "latin.conllu": GOOD.replace("dog", "Häuser").encode("latin1"),
+    "gap.conllu": (GOOD + GOOD.replace("1", "3", 1)).encode(),
+    "comments.conllu": b"# text = nothing\n\n" + GOOD.encode(),
+    "empty": b"",
+    "short.txt": b"dog NN\n\nbarks\n\ncat NN\n\nthe DT\n\na DT\n\nold JJ\n",
+    "sum": b"w=dog NOUN=0.5 VERB=0.1\n",
+    "number": b"w=dog NOUN=half\n",
+    "dictionary": b"dog NOUN\ncat\n",
+    "weights": b"1\nx\n",
+    "few": b"1\n",
+    "bad.tpl": b"U00:%x[0]\n",
+    "unseen": b"the ?\ndog X\n\ncat ?\n",
+}
+MISTAKES = [
+    ("train tagger {0}/short.conllu -o m", "short.conllu, line 2: found 2 columns"),
+    ("train tagger {0}/latin.conllu -o m", "latin.conllu, line 1: the byte 0xe4 at position 3"),
+    ("train hmm {0}/gap.conllu -o m", "gap.conllu, line 2: found the id '3'; expected 2"),
+    ("train hmm {0}/comments.conllu -o m", "line 1: found a sentence without words"),
+    ("train tagger {0}/empty -o m", "empty: the file is empty"),
+    ("train tagger {0}/short.txt -o m", "short.txt, line 3: found 1 column"),
+    ("train tagger raw.txt -o m", "raw.txt: this seems to be plain text, which has no tags"),
+    ("train tagger train.conllu -o m --tag-column CHUNK", "there is no column 'CHUNK'"),
+    ("train tagger train.conllu -o m --convert IOB1", "the tags spell out no chunks"),
+    ("train tagger train.conllu -o m --scheme auto", "the tags spell out no chunks"),
+    ("train tagger -o m", "no data came; name files with tags"),
+    ("train hmm -o m", "no data came; name files with tags"),
+    ("train hmm --unlabelled raw.txt -o m", "n_tags"),
+    ("train hmm train.conllu --alpha -1 -o m", "alpha is -1"),
+    ("train hmm train.conllu --dictionary {0}/dictionary -o m", "dictionary, line 2: found 'cat'"),
+    ("train tagger train.conllu -o {0}/none/m", "none: No such directory"),
+    ("train tagger train.conllu -o {0}", "Is a directory"),
+    ("train tagger none.conllu -o m", "none.conllu: No such file or directory."),
+    ("train tagger train.conllu --constraints {0}/sum -o m", "sum, line 1: the probabilities of"),
+    ("train tagger train.conllu --constraints {0}/number -o m", "number, line 1: found 'NOUN=ha"),
+    ("train tagger train.conllu --warm-start hmm.model -o m", "which cannot start a tagger"),
+    ("train tagger train.conllu --sample-weights {0}/weights -o m", "weights, line 2: found 'x'"),
+    ("train tagger train.conllu --sample-weights {0}/few -o m", "found 1 numbers; expected 5"),
+    ("train tagger train.conllu --features {0}/bad.tpl -o m", "bad.tpl, line 1: found '%x[0]'"),
+    ("train tagger train.conllu --features {0}/latin.conllu -o m", "the byte 0xe4 at position"),
+    ("train tagger train.conllu --entropy-weight 1 -o m", "entropy_weight is 1.0, but no sent"),
+    ("predict train.conllu raw.txt", "train.conllu begins with b'# sent_i'; expected a file"),
+    ("predict {0}/other.model raw.txt", "holds a model of kind 'parser'; expected one of tagger"),
+    ("predict {0}/run.checkpoint raw.txt", "holds a checkpoint; expected a model"),
+    ("predict tagger.model {0}/short.conllu -o out", "short.conllu, line 2: found 2 columns"),
+    ("predict tagger.model raw.txt --k-best 0", "--k-best is 0; expected 1 or more"),
+    ("predict tagger.model raw.txt --span-entropy 0", "--span-entropy is 0; expected 1 or more"),
+    ("predict tagger.model raw.txt --convert BIOES", "the model's tags spell out no chunks"),
+    ("predict tagger.model {0}/unseen --fixed 1", "has the tag 'X', which training never saw"),
+    ("predict hmm.model {0}/unseen --fixed 1", "found the tag 'X', which training never saw"),
+    ("predict tagger.model raw.txt --fixed 3", "there is no column '3'"),
+    ("predict tagger.model train.conllu --tag-column CHUNK", "there is no column 'CHUNK'"),
+    ("predict {0}/chunks.model raw.txt", "raw.txt: there is no column '0'; expected the columns"),
+    ("evaluate tagger.model raw.txt", "there is no column 'UPOS'"),
+    ("evaluate tagger.model train.conllu --tag-column XPOS", "no word has a tag in column 'XPOS'"),
+    ("explain hmm.model raw.txt", "which has no features to explain by"),
+    ("explain tagger.model raw.txt --sentence 9", "--sentence is 9; expected 1 to 2"),
+    ("explain tagger.model raw.txt --word 9", "--word is 9; expected 1 to 4"),
+    ("select tagger.model raw.txt --batch-words 0", "--batch-words is 0; expected 1 or more"),
+    ("select tagger.model raw.txt --strategy span --n-words 0", "n_words is 0"),
+    ("select raw.txt raw.txt", "raw.txt begins with b'the smal'"),
+    ("simulate tagger raw.txt train.conllu", "raw.txt: this seems to be plain text"),
+    ("simulate hmm train.conllu train.conllu --seed-words 0", "seed_words is 0"),
+    ("simulate hmm train.conllu train.conllu --strategies guess", "strategy is 'guess'"),
+    ("inspect raw.txt", "raw.txt begins with b'the smal'"),
+]
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("broken")
+    for name, data in FILES.items():
+        (directory / name).write_bytes(data)
+    chunks = Tagger().fit([[("dog", "NN")]], [["B-NP"]])
+    chunks.save(directory / "chunks.model")
+    write_model(directory / "other.model", {"kind": "model", "estimator": "parser"}, {})
+    write_model(directory / "run.checkpoint", {"kind": "checkpoint"}, {})
+    return directory
+
+
+@pytest.mark.parametrize(("line", "message"), MISTAKES)
+def test_one_message_and_nothing_written(line, message, run, files, broken):
+    before = sorted(os.listdir(files)), sorted(os.listdir(broken))
+    status, out, err = run(line.replace("{0}", "{broken}"), broken=broken)
+    assert (status, out) == (2, "")
+    complaints = [text for text in err.split("\n") if text.startswith("partita: ")]
+    assert len(complaints) == 1
+    assert message in complaints[0]
+    assert "Traceback" not in err
+    assert (sorted(os.listdir(files)), sorted(os.listdir(broken))) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "arguments are required: COMMAND"),
+        ("tag", "invalid choice: 'tag'"),
+        ("train", "arguments are required: KIND"),
+        ("train tagger train.conllu", "arguments are required: -o/--output"),
+        ("train tagger train.conllu -o m --l2 much", "argument --l2: invalid float value: 'much'"),
+        ("train tagger train.conllu -o m --l3 1", "unrecognized arguments: --l3 1"),
+        ("train tagger train.conllu -o m --max 1", "unrecognized arguments: --max 1"),
+        ("train tagger x -o m --class-weights A=b", "invalid class_weights value: 'A=b'"),
+        ("predict tagger.model", "arguments are required: INPUT"),
+    ],
+)
+def test_arguments_that_are_wrong(line, message, capsys):
+    with pytest.raises(SystemExit) as error:
+        main(line.split())
+    assert error.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_interrupts(run, monkeypatch):
+    def interrupted(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partita.cli.predict.load_model", interrupted)
+    status, out, err = run("predict tagger.model raw.txt")
+    assert (status, out) == (1, "")
+    assert err == "partita: interrupted; nothing was written.\n"
+
+
+def test_an_interrupted_training_keeps_what_it_has(run, tmp_path, monkeypatch):
+    from partita.training.optimisers.lbfgs import LBFGS
+
+    original, calls = LBFGS.step, []
+
+    def step(self, *arguments):
+        calls.append(None)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return original(self, *arguments)
+
+    monkeypatch.setattr(LBFGS, "step", step)
+    status, _, err = run("train tagger train.conllu -o {path}", path=tmp_path / "m")
+    assert status == 1
+    assert "Interrupted (Ctrl-C) after 3 iterations" in err
+    assert (tmp_path / "m").exists()
