@@ -39,6 +39,7 @@ def test_what_the_readme_says_of_its_values():
     assert round(np.exp(pt.SpanningTree(np.zeros((4, 4)), single_root=True).log_partition)) == 9
     assert names["tree"].marginals[1, 2] == 0.0
     assert names["forest"].marginals.round(2).tolist() == [0.73, 1.27, 0.73, 0.27]
+    assert names["tagger"].predict([["a", "dog", "sleeps"]]) == [["DET", "NOUN", "VERB"]]
     assert names["result"].reason.startswith("Converged after")
 
 
