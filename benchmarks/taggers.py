@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,7 @@ def beside_crfsuite(task: Task, n_iterations: int, **options: Any) -> Table:
     if pycrfsuite is not None:
         for dense in (True, False):
             table.add(**_crfsuite(pycrfsuite, tagger, task, n_iterations, dense=dense))
+    print(table, file=sys.stderr)
     return table
 
 
@@ -159,7 +161,7 @@ def _crfsuite(
         found = [other.tag(row) for row in dev]
         seconds = time.perf_counter() - start
     gold = [tag for sentence in task.dev for tag in sentence.column(task.column)]
-    right = sum(a == b for a, b in zip(gold, sum(found, []), strict=True))
+    right = sum(a == b for a, b in zip(gold, chain.from_iterable(found), strict=True))
     last = trainer.logparser.last_iteration
     return {
         "library": "python-crfsuite" + (", all weights" if dense else ", observed weights"),

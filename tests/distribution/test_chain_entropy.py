@@ -151,6 +151,19 @@ def test_a_span_outside_the_sentence(first, last):
         p.span_entropy(first, last)
 
 
+@pytest.mark.parametrize(("n_words", "sigma"), [(20, 100), (2000, 300)])
+def test_three_entropy_gradients_agree_where_scores_are_large(n_words, sigma):
+    rng = np.random.default_rng(1)
+    unary, table = sigma * rng.normal(size=(n_words, 9)), sigma * rng.normal(size=(9, 9))
+    p = pt.LinearChain(unary, table)
+    expected = p.entropy_gradient_by_lattices().unary
+    for q in (p, p.by_position):
+        np.testing.assert_allclose(q.entropy_gradient().unary, expected, atol=1e-7)
+    if n_words < 100:
+        by_covariance = p.entropy_gradient_by_covariance()
+        np.testing.assert_allclose(by_covariance.unary, expected, atol=1e-7)
+
+
 def test_spans_that_are_no_numbers():
     p = pt.LinearChain([np.zeros((5, 2)), np.zeros((3, 2))], np.zeros((2, 2)))
     for first in (0.0, None, [0, 0, 0]):

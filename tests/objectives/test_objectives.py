@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from scipy.special import logsumexp
 
+import partita as pt
 from oracle import Oracle
 from partita.objectives import (
     ContrastiveDivergence,
@@ -27,6 +28,7 @@ from partita.objectives import (
     pseudo_choices,
     wrong_parts,
 )
+from partita.structures.chains import Chains
 from problems import CASES, KINDS, check_gradient, close, make_problem
 
 
@@ -311,3 +313,36 @@ def test_the_oracle_itself():
     """Three equal structures of one part each: nothing here comes from the library."""
     truth = Oracle([0, 1, 2], np.eye(3), np.zeros(3))
     close(truth.entropy, np.log(3))
+
+
+@pytest.mark.parametrize("n_parts", [3, 100])
+def test_vectors_of_another_batch_are_refused(n_parts):
+    p = pt.LinearChain(np.zeros((2, 2)), np.zeros((2, 2)))
+    counts = Counts.of(p.structures, [[0, 1]])
+    asked = [
+        lambda: ExpectedCost()(p, np.ones(n_parts)),
+        lambda: SoftmaxMargin()(p, CostedCounts(counts, np.ones(n_parts))),
+        lambda: MarginalLikelihood()(p, np.ones(n_parts, dtype=bool)),
+        lambda: p.flat_covariance_product(np.ones(n_parts)),
+        lambda: p.flat_score(np.ones(n_parts)),
+    ]
+    for ask in asked:
+        with pytest.raises(ValueError, match=rf"has shape \({n_parts},\); expected \(8,\)"):
+            ask()
+
+
+def test_flat_vectors_of_any_kind_of_memory():
+    chains = Chains([3], n_tags=5, shared=True)
+    scores = np.arange(2 * chains.n_parts)
+    strided = pt.LinearChain.from_flat(chains, scores[::2])
+    plain = pt.LinearChain.from_flat(chains, scores[::2].astype(np.float64))
+    np.testing.assert_array_equal(strided.log_partition, plain.log_partition)
+    np.testing.assert_array_equal(
+        strided.flat_expectation(scores[::2]), plain.flat_expectation(plain.scores)
+    )
+
+
+def test_a_weight_that_is_none():
+    p = pt.LinearChain(np.zeros((2, 2)), np.zeros((2, 2)))
+    with pytest.raises(ValueError, match=r"sample_weights\[0\] is -1.0, negative or not finite"):
+        Likelihood()(p, Counts.of(p.structures, [[0, 1]]), np.array([-1.0]))

@@ -77,3 +77,15 @@ def test_a_term_that_is_switched_off_contributes_nothing():
 )
 def test_objectives_travel_to_other_processes(objective):
     assert type(pickle.loads(pickle.dumps(objective))) is type(objective)
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: Likelihood() + 3, "an objective was added to 3"),
+        (lambda: "a" * Likelihood(), "an objective was multiplied by 'a'"),
+    ],
+)
+def test_only_objectives_add_and_only_numbers_scale(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -276,6 +276,25 @@ def test_samples_do_not_depend_on_the_others_in_number():
     assert all(np.array_equal(a, b) for a, b in zip(few, many[:3], strict=True))
 
 
+def test_derivations_too_long_for_any_memory():
+    nodes = range(1, 60)  # each stands for two of the one before
+    graph = pt.Hypergraph([0, 0, *nodes], [(), (), *((n - 1, n - 1) for n in nodes)], root=59)
+    p = pt.HypergraphDistribution(graph, np.zeros(61))
+    for ask in (
+        lambda: p.argmax,
+        lambda: p.k_best(1),
+        lambda: p.sample(1, np.random.default_rng(0)),
+    ):
+        with pytest.raises(ValueError, match="too many to write down"):
+            ask()
+
+
+def test_a_root_that_cannot_be_derived():
+    p = pt.HypergraphDistribution(pt.Hypergraph([1], [(0,)], root=1), [0.0])
+    with pytest.raises(ValueError, match="needs, further down, a node that no edge leads to"):
+        _ = p.log_partition
+
+
 GRAPH = pt.Hypergraph([0, 0, 1, 2], [(), (), (0,), (0, 1)], root=2)
 OTHER_ROOT = pt.Hypergraph([0, 0, 1, 2], [(), (), (0,), (0, 1)], root=1)
 P = pt.HypergraphDistribution(GRAPH, np.zeros(4))

@@ -1,5 +1,7 @@
 """Model files: the same bits back, and no damaged, foreign or newer file is ever taken for good."""
 
+import hashlib
+import json
 import os
 import pickle
 import struct
@@ -13,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 from partita.files import atomic_writer
 from partita.training.model_file import (
+    PREFIX,
     START,
     ModelFileError,
     read_header,
@@ -124,6 +127,45 @@ def test_objects_are_not_written(tmp_path):
     with pytest.raises(ValueError, match="cannot be written as JSON"):
         write_model(tmp_path / "m", {"kind": "model", "option": float("nan")}, {})
     assert list(tmp_path.iterdir()) == []
+
+
+def forged(path, text, payload=bytes(8)):
+    """A file whose checksums are right, by someone who knows the layout."""
+    prefix = PREFIX.pack(b"PARTITA\0", 1, 0, len(text), len(payload))
+    digests = [hashlib.sha256(content).digest() for content in (prefix + text, payload)]
+    path.write_bytes(prefix + b"".join(digests) + text + payload)
+    return path
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {}, 3, None,
+        {"type": "|O", "shape": [1], "offset": 0},
+        {"type": "no type", "shape": [1], "offset": 0},
+        {"type": [["a", "<f8"]], "shape": [1], "offset": 0},
+        {"type": "<f8", "shape": [1], "offset": -8},
+        {"type": "<f8", "shape": [1], "offset": 8},
+        {"type": "<f8", "shape": [-1], "offset": 0},
+        {"type": "<f8", "shape": [2**40], "offset": 0},
+        {"type": "<f8", "shape": [2**32, 2**32], "offset": 0},
+        {"type": "<f8", "shape": [0.5], "offset": 0},
+        {"type": "<f8", "shape": "1", "offset": 0},
+    ],
+)  # fmt: skip
+def test_forged_arrays_are_refused(tmp_path, entry):
+    text = json.dumps({"kind": "model", "arrays": {"weights": entry}}).encode()
+    with pytest.raises(ModelFileError, match="not written by Partita.* the array 'weights'"):
+        read_model(forged(tmp_path / "forged", text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"{nope", b"\xff", b"[]", b"{}", b'{"kind": "model", "arrays": [1]}', b"[" * 10**5],
+)
+def test_forged_headers_are_refused(tmp_path, text):
+    with pytest.raises(ModelFileError, match="not written by Partita.* its header"):
+        read_model(forged(tmp_path / "forged", text))
 
 
 def test_newer_versions_say_so(model):

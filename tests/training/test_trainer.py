@@ -246,6 +246,19 @@ def test_a_finished_run_can_go_on(tmp_path, corpus):
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weights": np.full(N_WEIGHTS, np.nan)}, "the first weights have a value that is NaN"),
+        ({"patience": 0}, "patience is 0; expected at least 1"),
+        ({"optimiser": LBFGS(n_iterations=-1)}, "n_iterations is -1; expected at least 0"),
+    ],
+)
+def test_options_that_make_no_run(corpus, options, message):
+    with pytest.raises(ValueError, match=message):
+        train(corpus, **options)
+
+
 def test_a_checkpoint_of_another_run_is_refused(tmp_path, corpus):
     path = tmp_path / "checkpoint"
     train(corpus, LBFGS(n_iterations=1), penalty=PENALTY, checkpoint=path)

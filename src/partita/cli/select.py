@@ -36,7 +36,7 @@ RANKING = (
     Argument("n_words", int, 5, "words of a span, for the strategy span"),
     Argument("k", int, 10, "sequences, for the strategy n_best"),
     Argument("beta", float, 1.0, "exponent of the similarity, for the strategy density"),
-    Argument("per_word", bool, False, "divide by the number of words to be labelled"),
+    Argument("per_word", bool, True, "divide by the number of words to be labelled"),
 )
 EPILOG = (
     "The sentences are written with the model's guesses as the tags of the words to label, and "

@@ -30,7 +30,7 @@ def class_weights(text: str) -> dict[str, float] | str:
 
 ARGUMENTS = (
     Argument("features", str, None, "templates, ours or CRF++'s", metavar="FILE"),
-    Argument("min_count", int, 1, "leave out attributes that occur less often"),
+    Argument("min_count", int, None, "leave out attributes that occur less often"),
     Argument("columns", name_list, None, "to learn from", metavar="NAME,..."),
     Argument("scheme", str, None, "tags must spell out chunks", ("auto", *SCHEMES)),
     Argument("objective", str, "likelihood", "what is minimised", ("likelihood", "risk")),

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from partita.arrays import FloatArray
+from partita.arrays import BoolArray, FloatArray
 from partita.kernels import parts
 from partita.structures.base import Best, Inference, Structure, Structures
-from partita.structures.batch import Form, whole_number
+from partita.structures.batch import Form, flat_vector, whole_number
 
 
 class Combine(NamedTuple):
@@ -56,14 +56,10 @@ class Distribution(ABC):
     ) -> Self:
         """The distribution over a prepared batch from one flat, float64 score vector.
 
-        For callers in a hurry: nothing is copied or checked but the length. Results over parts
-        come back as lists, unless `form` says otherwise.
+        For callers in a hurry: nothing is checked but the length, and a contiguous float64 vector
+        is not copied. Results over parts come back as lists, unless `form` says otherwise.
         """
-        if scores.shape != (structures.n_parts,):
-            raise ValueError(
-                f"scores has shape {scores.shape}; expected ({structures.n_parts},), one score for "
-                "each part of the batch in the order of `structures.part_offsets`."
-            )
+        scores = flat_vector("scores", scores, structures.n_parts)
         distribution = cls.__new__(cls)
         Distribution.__init__(distribution, structures, scores, form or Form("list"))
         return distribution
@@ -131,6 +127,7 @@ class Distribution(ABC):
         as 0.
         """
         inference = self.inference
+        direction = flat_vector("direction", direction, self.structures.n_parts)
         if not parts.all_finite(direction):
             possible = np.empty_like(direction)
             if not parts.clear_impossible(inference.marginals, direction, possible):
@@ -172,6 +169,7 @@ class Distribution(ABC):
 
         0 times infinity is 0 here: a part that never occurs contributes nothing.
         """
+        values = flat_vector("values", values, self.structures.n_parts)
         return self._sum_by_sentence(self.inference.marginals, values)
 
     @property
@@ -278,7 +276,12 @@ class Distribution(ABC):
         >>> round(np.exp(allowed.log_partition - p.log_partition).item(), 9)
         0.25
         """
-        return self.with_scores(np.where(self._flatten(allowed, np.bool_), self.scores, -np.inf))
+        return self.flat_restricted(self._flatten(allowed, np.bool_))
+
+    def flat_restricted(self, allowed: BoolArray) -> Self:
+        """`restricted` by a flat vector of booleans over parts."""
+        (allowed,) = Form("one").split("allowed", allowed, [self.scores.shape], np.bool_)
+        return self.with_scores(np.where(allowed, self.scores, -np.inf))
 
     def with_scores(self, scores: FloatArray) -> Self:
         """The same structures with other flat scores."""
@@ -304,6 +307,7 @@ class Distribution(ABC):
 
     def flat_score(self, counts: FloatArray) -> FloatArray:
         """Score of a structure per sentence given by its flat part counts."""
+        counts = flat_vector("counts", counts, self.structures.n_parts)
         return self._sum_by_sentence(counts, self.scores)
 
     def log_prob(self, structure: Structure) -> Any:

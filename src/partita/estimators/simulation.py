@@ -79,7 +79,7 @@ def simulate(
     n_words: int = 5,
     k: int = 10,
     beta: float = 1.0,
-    per_word: bool = False,
+    per_word: bool = True,
     seed: int = 0,
     measure: Callable[[Tagged, Tagged], float] = accuracy,
     report: Callable[[str, Point], None] | None = None,

@@ -39,6 +39,8 @@ from partita.training.optimisers import Optimiser
 
 STOCHASTIC: dict[str, type[Adam | AdaGrad | SGD]] = {"adam": Adam, "adagrad": AdaGrad, "sgd": SGD}
 FULL, PARTIAL, NONE = range(3)
+MANY_WORDS = 50_000
+"""From here on the default features leave out what occurs once."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Curriculum:
     """The arguments of `Tagger`, checked."""
 
     features: Description | None
-    min_count: int
+    min_count: int | None
     columns: Sequence[str] | None
     tag_column: str | None
     scheme: str | None
@@ -76,6 +78,8 @@ class Curriculum:
             if value not in allowed:
                 listed = ", ".join(map(repr, allowed))
                 raise ValueError(f"{name} is {value!r}; expected one of {listed}.")
+        if self.min_count is not None and self.min_count < 1:
+            raise ValueError(f"min_count is {self.min_count}; expected 1 or more.")
         if self.entropy_weight < 0:
             raise ValueError(f"entropy_weight is {self.entropy_weight}; expected 0 or more.")
 
@@ -213,13 +217,15 @@ def _features(curriculum: Curriculum, words: Words) -> tuple[AnyFeatures, Encode
                 "templates (features=...) came with words that have features already; expected "
                 "one of the two. Give plain words, or leave the templates out."
             )
-        return NamedFeatures.build(words, curriculum.min_count)
+        return NamedFeatures.build(words, curriculum.min_count or 1)
     columns = tuple(words.columns)
     if curriculum.features is None:
         templates = default_templates(columns)
+        usual = 2 if words.n_words.sum() >= MANY_WORDS else 1
     else:
         templates = resolved(read_templates(curriculum.features), columns)
-    return TemplateFeatures.build(templates, words, curriculum.min_count)
+        usual = 1
+    return TemplateFeatures.build(templates, words, curriculum.min_count or usual)
 
 
 def _lessons(

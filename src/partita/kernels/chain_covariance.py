@@ -6,7 +6,9 @@ suffix[t, j] that of everything behind it, and E the expected direction of the w
     product(j at t)             = p(j) (prefix[t, j] + suffix[t, j] - E)
     product(i at t-1, j at t)   = p(i, j) (prefix[t-1, i] + v(i, j) + v(t, j) + suffix[t, j] - E)
 
-so one sweep each way suffices: O(n s²), with no matrix formed.
+so one sweep each way suffices: O(n s²), with no matrix formed. Each expectation is divided by the
+sum of its own weights: it can be large (the score of a whole sentence), so that even the last bits
+in which the marginals of a word and of its transitions differ would show in the product.
 """
 
 import numpy as np
@@ -18,15 +20,19 @@ from partita.kernels.lanes import total as lane_total
 
 
 @kernel
-def row_product(pairs, direction, row, n_tags, behind):
-    """sum_j pairs[row + j] (direction[row + j] + behind[j])."""
-    lanes, rest = broadcast(0.0), 0.0
+def row_mean(pairs, direction, row, n_tags, behind):
+    """Mean of direction[row + j] + behind[j] with the weights pairs[row + j]; 0 if all are 0."""
+    lanes, lane_weights, rest, weight = broadcast(0.0), broadcast(0.0), 0.0, 0.0
     whole = n_tags - n_tags % N_LANES
     for j in range(0, whole, N_LANES):
-        lanes = fma(load(pairs, row + j), load(direction, row + j) + load(behind, j), lanes)
+        pair = load(pairs, row + j)
+        lane_weights = lane_weights + pair
+        lanes = fma(pair, load(direction, row + j) + load(behind, j), lanes)
     for j in range(whole, n_tags):
+        weight += pairs[row + j]
         rest += pairs[row + j] * (direction[row + j] + behind[j])
-    return rest + lane_total(lanes)
+    weight += lane_total(lane_weights)
+    return (rest + lane_total(lanes)) / weight if weight > 0.0 else 0.0
 
 
 @kernel
@@ -39,11 +45,7 @@ def suffixes(marginals, direction, start, n_words, n_tags, suffix):
         for j in range(n_tags):
             behind[j] = direction[start + (t + 1) * n_tags + j] + suffix[t + 1, j]
         for i in range(n_tags):
-            probability = marginals[start + t * n_tags + i]
-            suffix[t, i] = 0.0
-            if probability > 0.0:
-                total = row_product(marginals, direction, table + i * n_tags, n_tags, behind)
-                suffix[t, i] = total / probability
+            suffix[t, i] = row_mean(marginals, direction, table + i * n_tags, n_tags, behind)
 
 
 @kernel
@@ -51,16 +53,18 @@ def prefixes(marginals, direction, start, n_words, n_tags, prefix):
     """prefix[t, j] = v(t, j) + sum_i p(i at t-1 | j at t) (v(i, j) + prefix[t-1, i])."""
     for j in range(n_tags):
         prefix[0, j] = direction[start + j]
+    weights = np.empty(n_tags)
     for t in range(1, n_words):
         table = start + n_words * n_tags + (t - 1) * n_tags * n_tags
         prefix[t] = 0.0
+        weights[:] = 0.0
         for i in range(n_tags):
             row, before = table + i * n_tags, prefix[t - 1, i]
             for j in range(n_tags):
+                weights[j] += marginals[row + j]
                 prefix[t, j] += marginals[row + j] * (direction[row + j] + before)
         for j in range(n_tags):
-            probability = marginals[start + t * n_tags + j]
-            prefix[t, j] = prefix[t, j] / probability if probability > 0.0 else 0.0
+            prefix[t, j] = prefix[t, j] / weights[j] if weights[j] > 0.0 else 0.0
             prefix[t, j] += direction[start + t * n_tags + j]
 
 
@@ -70,10 +74,12 @@ def combine(marginals, direction, start, n_words, n_tags, prefix, suffix, out):
 
     Parts that cannot occur give 0, whatever their direction.
     """
-    expected = 0.0
+    expected, weight = 0.0, 0.0
     for j in range(n_tags):
         if marginals[start + j] > 0.0:
+            weight += marginals[start + j]
             expected += marginals[start + j] * (prefix[0, j] + suffix[0, j])
+    expected /= weight
     behind = np.empty(n_tags)
     for t in range(n_words):
         for j in range(n_tags):

@@ -13,12 +13,18 @@ from partita.kernels.jit import kernel
 
 
 @kernel
-def surprise(joint, given):
-    """p(a | b) log 1 / p(a | b) for p(a, b) = joint and p(b) = given; 0 log 0 = 0."""
-    if not joint > 0.0:
-        return 0.0
-    conditional = joint / given
-    return -conditional * math.log(conditional)
+def conditional(joint, given):
+    """p(a | b) for p(a, b) = joint and p(b) = given.
+
+    0 where b cannot be: a sum can underflow in another order than its terms.
+    """
+    return joint / given if joint > 0.0 and given > 0.0 else 0.0
+
+
+@kernel
+def surprise(p):
+    """p log 1 / p, with 0 log 0 = 0."""
+    return -p * math.log(p) if p > 0.0 else 0.0
 
 
 @kernel
@@ -40,22 +46,16 @@ def lattices(marginals, part_offsets, word_offsets, n_tags, prefix, suffix):
             table = tables + (t - 1) * n_tags * n_tags
             for i in range(n_tags):
                 for j in range(n_tags):
-                    joint, given = (
-                        marginals[table + i * n_tags + j],
-                        marginals[start + t * n_tags + j],
-                    )
-                    if joint > 0.0:
-                        carried = joint / given * prefix[word + t - 1, i]
-                        prefix[word + t, j] += surprise(joint, given) + carried
+                    given = marginals[start + t * n_tags + j]
+                    p = conditional(marginals[table + i * n_tags + j], given)
+                    prefix[word + t, j] += surprise(p) + p * prefix[word + t - 1, i]
         for t in range(n_words - 2, -1, -1):
             table = tables + t * n_tags * n_tags
             for i in range(n_tags):
                 given = marginals[start + t * n_tags + i]
                 for j in range(n_tags):
-                    joint = marginals[table + i * n_tags + j]
-                    if joint > 0.0:
-                        carried = joint / given * suffix[word + t + 1, j]
-                        suffix[word + t, i] += surprise(joint, given) + carried
+                    p = conditional(marginals[table + i * n_tags + j], given)
+                    suffix[word + t, i] += surprise(p) + p * suffix[word + t + 1, j]
 
 
 @kernel
@@ -71,12 +71,12 @@ def gradient(marginals, part_offsets, word_offsets, n_tags, prefix, suffix, out)
         entropy = 0.0
         for j in range(n_tags):
             p = marginals[start + j]
-            entropy += surprise(p, 1.0) + p * suffix[word, j]
+            entropy += surprise(p) + p * suffix[word, j]
         for t in range(n_words):
             for j in range(n_tags):
                 p = marginals[start + t * n_tags + j]
                 inside = prefix[word + t, j] + suffix[word + t, j] - entropy
-                out[start + t * n_tags + j] = surprise(p, 1.0) + p * inside
+                out[start + t * n_tags + j] = surprise(p) + p * inside
             if t == 0:
                 continue
             table = start + n_words * n_tags + (t - 1) * n_tags * n_tags
@@ -84,7 +84,7 @@ def gradient(marginals, part_offsets, word_offsets, n_tags, prefix, suffix, out)
                 for j in range(n_tags):
                     p = marginals[table + i * n_tags + j]
                     inside = prefix[word + t - 1, i] + suffix[word + t, j] - entropy
-                    out[table + i * n_tags + j] = surprise(p, 1.0) + p * inside
+                    out[table + i * n_tags + j] = surprise(p) + p * inside
 
 
 @kernel
@@ -99,8 +99,8 @@ def conditionals(marginals, start, n_words, n_tags, right_given_left, left_given
                     marginals[start + t * n_tags + i],
                     marginals[start + (t + 1) * n_tags + j],
                 )
-                right_given_left[t, i, j] = joint / left if joint > 0.0 else 0.0
-                left_given_right[t, j, i] = joint / right if joint > 0.0 else 0.0
+                right_given_left[t, i, j] = conditional(joint, left)
+                left_given_right[t, j, i] = conditional(joint, right)
 
 
 @kernel

@@ -123,8 +123,12 @@ def checked_weights(sample_weights: FloatArray | None, n_items: int) -> FloatArr
             f"sample_weights has shape {weights.shape}; expected ({n_items},), one number for "
             "each sentence of the batch."
         )
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError("sample_weights has a value that is negative or not finite.")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if wrong.size:
+        raise ValueError(
+            f"sample_weights[{wrong[0]}] is {weights[wrong[0]]}, negative or not finite; expected "
+            "finite numbers, 0 or more. A weight of 0 leaves a sentence out."
+        )
     return weights
 
 
@@ -134,6 +138,13 @@ class Term:
 
     objective: Objective
     weight: float | Schedule = 1.0
+
+    def __post_init__(self) -> None:
+        if not (callable(self.weight) or isinstance(self.weight, float | int | np.number)):
+            raise ValueError(
+                f"an objective was multiplied by {self.weight!r}; expected a number, or a function "
+                "of the iteration such as ramp(0.1, over=20)."
+            )
 
     @property
     def name(self) -> str:
@@ -199,6 +210,11 @@ class Sum:
 
 def as_sum(objective: Objective | Sum) -> Sum:
     """A single objective as a sum of one term; a sum as it is."""
+    if not isinstance(objective, Objective | Sum):
+        raise ValueError(
+            f"an objective was added to {objective!r}; expected another objective, times a number "
+            "if you like: Likelihood() + 0.1 * Entropy()."
+        )
     return objective if isinstance(objective, Sum) else Sum((Term(objective),))
 
 

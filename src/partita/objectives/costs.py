@@ -4,6 +4,7 @@ from partita.arrays import FloatArray
 from partita.distribution.base import Distribution
 from partita.objectives.base import Gradient, SentenceObjective
 from partita.objectives.targets import CostedCounts, Counts
+from partita.structures.batch import flat_vector
 
 
 class ExpectedCost(SentenceObjective):
@@ -42,7 +43,8 @@ class SoftmaxMargin(SentenceObjective):
 
     def losses(self, p: Distribution, target: CostedCounts) -> tuple[FloatArray, Gradient]:
         """A(scores + cost) - score(target)."""
-        inference = p.with_scores(p.scores + target.cost).inference
+        cost = flat_vector("cost", target.cost, p.structures.n_parts)
+        inference = p.with_scores(p.scores + cost).inference
         losses = inference.log_partition - target.counts.score(p.scores)
         return losses, lambda: target.counts.subtracted_from(inference.marginals)
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 from scipy import sparse
 
 from partita.arrays import BoolArray, FloatArray
@@ -17,6 +16,7 @@ class Likelihood(SentenceObjective):
 
     The target is `Counts.of(structures, [a structure per sentence])`.
 
+    >>> import numpy as np
     >>> from partita import LinearChain
     >>> p = LinearChain(np.zeros((2, 2)), np.zeros((2, 2)))
     >>> statistic, pullback = Likelihood()(p, Counts.of(p.structures, [[0, 1]]))
@@ -61,6 +61,7 @@ class MarginalLikelihood(SentenceObjective):
     `known_tags` and `known_heads`); or `OtherStructures`. Where the two sets have features but no
     parts in common, put both into one batch and use `ContrastiveEstimation`. Costs two inferences.
 
+    >>> import numpy as np
     >>> from partita import LinearChain
     >>> p = LinearChain(np.zeros((2, 2)), np.zeros((2, 2)))
     >>> first_tag_is_1 = np.array([False, True, True, True] + [True] * 4)
@@ -78,7 +79,7 @@ class MarginalLikelihood(SentenceObjective):
             return _difference(
                 p, other
             ), lambda: p.inference.marginals - target.map.T @ other.inference.marginals
-        allowed = p.with_scores(np.where(target, p.scores, -np.inf))
+        allowed = p.flat_restricted(target)
         return _difference(p, allowed), lambda: p.inference.marginals - allowed.inference.marginals
 
 

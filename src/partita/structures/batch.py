@@ -142,6 +142,18 @@ def number_array(name: str, values: ArrayLike, expected: str) -> FloatArray:
         raise ValueError(f"{name} is no array of numbers ({error}); expected {expected}.") from None
 
 
+def flat_vector(name: str, values: ArrayLike, n_parts: int) -> FloatArray:
+    """A number for every part of a batch, as kernels read it; copied only if it must be."""
+    vector = np.ascontiguousarray(values, dtype=np.float64)
+    # Not `vector.shape`, since a number alone would have become a vector.
+    if np.shape(values) != (n_parts,):
+        raise ValueError(
+            f"{name} has shape {np.shape(values)}; expected ({n_parts},), one number for each part "
+            "of the batch in the order of `structures.part_offsets`."
+        )
+    return vector
+
+
 def boolean_array(name: str, values: ArrayLike) -> BoolArray:
     """A caller's booleans, one per part; numbers are refused, since scores may be meant."""
     array = np.asarray(values)

@@ -151,6 +151,8 @@ class Forests(Structures):
         self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
     ) -> list[Structure]:
         """Top-down: each node's edge with its probability given the node; a list per forest."""
+        # A first look at the expected lengths, since a derivation can be longer than any memory.
+        _lengths(size * np.add.reduceat(inference.marginals, self.part_offsets[:-1]))
         starts = np.zeros(self.n_sentences * size + 1, dtype=np.int64)
         _, _, weights, _ = inference.state
         derivations = forest_sample.sample(
@@ -160,7 +162,9 @@ class Forests(Structures):
         return [samples[i * size : (i + 1) * size] for i in range(self.n_sentences)]
 
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
-        """A part of every structure is forbidden; which ones is not known."""
+        """A node that no edge leads to, or edges that are forbidden; which ones is not known."""
+        if not self.hypergraphs[sentence].alive_edges().any():
+            return "every edge into the root needs, further down, a node that no edge leads to"
         return ALL_FORBIDDEN
 
     def counts(self, structures: Sequence[Structure]) -> FloatArray:

@@ -19,6 +19,7 @@ reading a file only ever makes numbers and text of it.
 
 import hashlib
 import json
+import math
 import os
 import struct
 from collections.abc import Mapping
@@ -29,6 +30,7 @@ import numpy as np
 
 from partita.arrays import Array
 from partita.files import atomic_writer
+from partita.structures.batch import is_whole
 
 MAGIC = b"PARTITA\0"
 VERSION = 1
@@ -102,7 +104,7 @@ def read_model(
     if hashlib.sha256(payload).digest() != header.pop(".digest"):
         raise _damaged(path, "the checksum of its arrays does not match")
     entries = header.pop("arrays")
-    return Contents(header, {name: _array(payload, entry) for name, entry in entries.items()})
+    return Contents(header, {name: _array(path, payload, name, entries[name]) for name in entries})
 
 
 def read_header(path: str | os.PathLike[str], *, kind: str = "model") -> dict[str, Any]:
@@ -157,7 +159,12 @@ def _read_header(path: str, file: Any) -> dict[str, Any]:
     digests = start[PREFIX.size :]
     if hashlib.sha256(start[: PREFIX.size] + text).digest() != digests[:32]:
         raise _damaged(path, "the checksum of its header does not match")
-    header: dict[str, Any] = json.loads(text)
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _not_ours(path, f"its header is no JSON ({error})") from None
+    if not isinstance(header, dict) or not isinstance(header.get("arrays"), dict):
+        raise _not_ours(path, "its header does not say where its arrays are")
     return {**header, ".length": payload, ".digest": digests[32:]}
 
 
@@ -173,13 +180,25 @@ def _check_kind(path: str, header: dict[str, Any], kind: str, estimator: str | N
         )
 
 
-def _array(payload: bytearray, entry: dict[str, Any]) -> Array:
-    kind = np.dtype(entry["type"])
-    if kind.kind not in "biuf":
-        raise ModelFileError(f"an array has type {kind}; expected numbers. The file is not ours.")
-    count = int(np.prod(entry["shape"], dtype=np.int64))
-    array = np.frombuffer(payload, kind, count, entry["offset"])
-    return array.reshape(entry["shape"]).astype(kind.newbyteorder("="), copy=False)
+def _array(path: str | os.PathLike[str], payload: bytearray, name: str, entry: Any) -> Array:
+    """An array of the file, once it is sure that it lies within."""
+    try:
+        kind, shape, offset = np.dtype(str(entry["type"])), entry["shape"], entry["offset"]
+        is_ours = kind.kind in "biuf" and all(is_whole(n) and n >= 0 for n in [offset, *shape])
+    except (KeyError, TypeError, ValueError):
+        is_ours = False
+    # The product of plain integers, which do not wrap around.
+    if not is_ours or offset + kind.itemsize * math.prod(shape) > len(payload):
+        raise _not_ours(path, f"its header describes the array {name!r} as {entry!r}")
+    array = np.frombuffer(payload, kind, math.prod(shape), offset)
+    return array.reshape(shape).astype(kind.newbyteorder("="), copy=False)
+
+
+def _not_ours(path: str | os.PathLike[str], how: str) -> ModelFileError:
+    return ModelFileError(
+        f"{os.fspath(path)} was not written by Partita, though it begins like a file of ours: "
+        f"{how[:200]}. Expected numbers that lie within the file. Do not use it."
+    )
 
 
 def _damaged(path: str | os.PathLike[str], how: str) -> ModelFileError:

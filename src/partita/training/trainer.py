@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import FloatArray
+from partita.structures.batch import whole_number
 from partita.training.checkpoint import Record, Run, read_checkpoint, write_checkpoint
 from partita.training.corpus import Corpus
 from partita.training.optimisers.base import (
@@ -266,5 +267,13 @@ class _Trainer:
                 f"the first weights have shape {weights.shape}; expected "
                 f"({self.problem.n_weights},), one for each feature."
             )
+        # -inf is the logarithm of a probability of 0, which EM keeps.
+        if not (weights < np.inf).all():
+            raise ValueError(
+                "the first weights have a value that is NaN or +inf; expected finite numbers. "
+                "Check the model that they come from."
+            )
+        whole_number("patience", self.patience, 1)
+        whole_number("n_iterations", self.optimiser.n_iterations, 0)
         if resume and self.checkpoint is None:
             raise ValueError("resume came without a checkpoint; say which file to resume from.")

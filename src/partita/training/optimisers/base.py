@@ -139,9 +139,9 @@ class Optimiser(ABC, Generic[S]):
     def reason_to_stop(self, problem: Problem, state: S) -> str | None:
         """A sentence that says why there is nothing more to do; None while there is."""
 
+    @abstractmethod
     def model(self, state: S) -> FloatArray:
         """The weights to use: those of the state, unless the optimiser averages."""
-        return state.weights
 
 
 def checked_finite(loss: float, gradient: FloatArray) -> float:

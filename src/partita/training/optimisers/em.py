@@ -68,6 +68,10 @@ class ExpectationMaximisation(Optimiser[CountsState]):
             )
         return replace(new, fall=fall)
 
+    def model(self, state: CountsState) -> FloatArray:
+        """The weights of the state."""
+        return state.weights
+
     def reason_to_stop(self, problem: Problem, state: CountsState) -> str | None:
         """The loss hardly falls any more, or it was the last iteration."""
         if state.fall <= self.loss_tolerance * abs(state.loss):

@@ -115,6 +115,10 @@ class LBFGS(Optimiser[QuasiNewtonState]):
             (*state.recent_norms[-WINDOW:], length),
         )
 
+    def model(self, state: QuasiNewtonState) -> FloatArray:
+        """The weights of the state."""
+        return state.weights
+
     def reason_to_stop(self, problem: Problem, state: QuasiNewtonState) -> str | None:
         """At the minimum, at the limit of the arithmetic, or at the last iteration."""
         return stopping_reason(self, problem, state)

@@ -57,6 +57,10 @@ class OWLQN(Optimiser[QuasiNewtonState]):
         )
         return _state(problem, state.iteration + 1, weights, loss, gradient, curvature, state)
 
+    def model(self, state: QuasiNewtonState) -> FloatArray:
+        """The weights of the state."""
+        return state.weights
+
     def reason_to_stop(self, problem: Problem, state: QuasiNewtonState) -> str | None:
         """At the minimum, at the limit of the arithmetic, or at the last iteration."""
         return stopping_reason(self, problem, state)
