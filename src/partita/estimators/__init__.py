@@ -1,1 +1,1 @@
-"""Models to use: taggers, parsers, aligners, translators. They assemble, and hold no mathematics."""
+"""Models to use: they assemble what the layers below offer, and hold no mathematics."""
