@@ -346,3 +346,16 @@ def test_a_weight_that_is_none():
     p = pt.LinearChain(np.zeros((2, 2)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match=r"sample_weights\[0\] is -1.0, negative or not finite"):
         Likelihood()(p, Counts.of(p.structures, [[0, 1]]), np.array([-1.0]))
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_default_cost_is_the_number_of_wrong_choices(case):
+    scores = case.random_scores(np.random.default_rng(0), case.sizes[1])
+    p, truth = case.build(scores), case.oracle(scores)
+    right = truth.structures[-1]
+    counts = p.counts(right)
+    # Transitions of a chain, behind its tags, follow from them, so they are no choices.
+    n_choices = scores[0].size if isinstance(scores, tuple) else len(counts)
+    wrong = truth.counts[:, :n_choices] @ (counts[:n_choices] == 0)
+    losses, _ = ExpectedCost()(p, Counts.of(p.structures, [right]))
+    assert losses[0] == pytest.approx(truth.probabilities @ wrong, abs=1e-9)

@@ -63,10 +63,7 @@ def tag_parts(chains: Chains) -> BoolArray:
     >>> tag_parts(Chains([1], n_tags=2, shared=True))
     array([ True,  True, False, False, False, False])
     """
-    word_starts, _ = _starts(chains)
-    is_tag = np.zeros(chains.n_parts, dtype=np.bool_)
-    is_tag[(word_starts[:, None] + np.arange(chains.n_tags)).ravel()] = True
-    return is_tag
+    return chains.is_choice()
 
 
 def tag_constraints(

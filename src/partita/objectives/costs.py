@@ -3,15 +3,16 @@
 from partita.arrays import FloatArray
 from partita.distribution.base import Distribution
 from partita.objectives.base import Gradient, SentenceObjective
-from partita.objectives.targets import CostedCounts, Counts
+from partita.objectives.targets import CostedCounts, Counts, wrong_parts
 from partita.structures.batch import flat_vector
 
 
 class ExpectedCost(SentenceObjective):
     """Expected cost of a structure drawn from p (minimum risk): <cost, marginals>.
 
-    The target is a cost for every part, (n_parts,); `wrong_parts(counts, n_parts)` makes the
-    number of wrong parts. The gradient is covariance_product(cost).
+    The target is the right structures, `Counts.of(structures, ...)`, and the cost then the number
+    of wrong tags, arcs or edges; or a cost for every part, (n_parts,). The gradient is
+    covariance_product(cost).
 
     >>> import numpy as np
     >>> from partita import LinearChain
@@ -20,10 +21,15 @@ class ExpectedCost(SentenceObjective):
     >>> statistic, pullback = ExpectedCost()(p, wrong_tags)
     >>> float(statistic[0].round(9))
     1.0
+    >>> float(ExpectedCost()(p, Counts.of(p.structures, [[0, 1]]))[0][0].round(9))
+    1.0
     """
 
-    def losses(self, p: Distribution, cost: FloatArray) -> tuple[FloatArray, Gradient]:
+    def losses(self, p: Distribution, target: Counts | FloatArray) -> tuple[FloatArray, Gradient]:
         """<cost, marginals>."""
+        cost = target
+        if isinstance(cost, Counts):
+            cost = wrong_parts(cost, p.structures.n_parts, p.structures.is_choice())
         return p.flat_expectation(cost), lambda: p.flat_covariance_product(cost)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import BoolArray, FloatArray, IntArray
 
 Structure = Any
 """Plain integers: tags, heads, (heads, labels) or the hyperedges of a derivation."""
@@ -89,6 +89,10 @@ class Structures(ABC):
         self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
     ) -> list[Structure]:
         """`size` independent structures of each sentence, along a leading axis."""
+
+    @abstractmethod
+    def is_choice(self) -> BoolArray:
+        """Which parts count as right or wrong, (n_parts,): tags, arcs, edges, but not transitions."""
 
     @abstractmethod
     def why_empty(self, scores: FloatArray, sentence: int) -> str:

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels import (
     chain_best,
     chain_covariance,
@@ -149,6 +149,13 @@ class Chains(Structures):
             chain_sample.sample(scores, start, self.n_tags, self._table_stride, uniforms, tags)
             samples.append(tags)
         return samples
+
+    def is_choice(self) -> BoolArray:
+        """The tags, not the transitions."""
+        choices = np.zeros(self.n_parts, dtype=np.bool_)
+        for view in self.split(choices)[0]:
+            view[...] = True
+        return choices
 
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
         """A part of every structure is forbidden; which ones is not known."""

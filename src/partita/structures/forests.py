@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels import (
     forest_best,
     forest_inside,
@@ -160,6 +160,10 @@ class Forests(Structures):
         )
         samples = pieces(derivations, starts)
         return [samples[i * size : (i + 1) * size] for i in range(self.n_sentences)]
+
+    def is_choice(self) -> BoolArray:
+        """All edges."""
+        return np.ones(self.n_parts, dtype=np.bool_)
 
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
         """A node that no edge leads to, or edges that are forbidden; which ones is not known."""

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels import labels as label_kernels
 from partita.structures.base import ALL_FORBIDDEN, Best, Inference, Structure, Structures
 from partita.structures.batch import offsets, pieces, word_counts
@@ -225,6 +225,10 @@ class Trees(Structures):
         heads = checked_row("heads", heads, n_words, n_words, sentence)
         check_tree(heads, sentence, is_projective=self.is_projective, single_root=self.single_root)
         return heads, labels
+
+    def is_choice(self) -> BoolArray:
+        """All arcs."""
+        return np.ones(self.n_parts, dtype=np.bool_)
 
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
         """The words that no arc reaches, or the root constraint that cannot be met."""
