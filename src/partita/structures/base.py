@@ -92,7 +92,7 @@ class Structures(ABC):
 
     @abstractmethod
     def is_choice(self) -> BoolArray:
-        """Which parts count as right or wrong: tags, arcs, edges, but not transitions; (n_parts,)."""
+        """Which parts count as right or wrong, (n_parts,): tags, arcs, edges; no transitions."""
 
     @abstractmethod
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
