@@ -49,7 +49,10 @@ def test_siblings_are_positions_and_not_nodes():
     np.testing.assert_allclose(p.marginals, [3 * 2 / 5, 3 * 3 / 5, 1.0])
     variance = 3 * 0.4 * 0.6
     np.testing.assert_allclose(
-        p.covariance(), [[variance, -variance, 0], [-variance, variance, 0], [0, 0, 0]], atol=1e-15
+        p.covariance(),
+        [[variance, -variance, 0], [-variance, variance, 0], [0, 0, 0]],
+        atol=1e-15,
+        rtol=0,
     )
 
 
@@ -57,11 +60,11 @@ def test_expected_features_are_weighted_and_normalised():
     p, truth = distribution(17)
     features = np.random.default_rng(1).normal(size=(17, 4))
     expected = truth.probabilities @ (truth.counts @ features)
-    np.testing.assert_allclose(p.expected_features(features), expected, atol=1e-10)
+    np.testing.assert_allclose(p.expected_features(features), expected, atol=1e-10, rtol=0)
     for matrix in (sparse.csr_matrix(features), sparse.coo_array(features)):
         found = p.expected_features(matrix)
         assert found.shape == (4,)
-        np.testing.assert_allclose(found, expected, atol=1e-10)
+        np.testing.assert_allclose(found, expected, atol=1e-10, rtol=0)
 
 
 def test_the_best_derivation_is_no_sum_of_many():
@@ -88,7 +91,7 @@ def test_inside_and_outside_make_the_marginals(n_edges):
     assert p.inside[root] == pytest.approx(truth.log_partition, abs=1e-12)
     below = [sum(p.inside[tail] for tail in nodes) for nodes in tails]
     marginals = np.exp(p.outside[heads] + p.scores + below - p.log_partition)
-    np.testing.assert_allclose(marginals, truth.marginals, atol=1e-12)
+    np.testing.assert_allclose(marginals, truth.marginals, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("n_edges", SIZES)
@@ -113,7 +116,7 @@ def test_k_best_is_a_prefix_of_all(k):
         p, truth = distribution(n_edges, seed=k)
         found = p.k_best(k)
         expected = np.sort(truth.totals)[::-1][:k]
-        np.testing.assert_allclose([score for _, score in found], expected, atol=1e-12)
+        np.testing.assert_allclose([score for _, score in found], expected, atol=1e-12, rtol=0)
 
 
 def test_k_best_of_long_tails_and_ties():
@@ -172,10 +175,10 @@ def agree(p, q, p_marginals, q_marginals, k=20):
     """Two distributions over the same structures, to 1e-10."""
     assert p.log_partition == pytest.approx(q.log_partition, abs=1e-10)
     assert p.entropy == pytest.approx(q.entropy, abs=1e-10)
-    np.testing.assert_allclose(p_marginals, q_marginals, atol=1e-10)
+    np.testing.assert_allclose(p_marginals, q_marginals, atol=1e-10, rtol=0)
     assert p.score(p.argmax) == pytest.approx(q.score(q.argmax), abs=1e-10)
     np.testing.assert_allclose(
-        [score for _, score in p.k_best(k)], [score for _, score in q.k_best(k)], atol=1e-10
+        [score for _, score in p.k_best(k)], [score for _, score in q.k_best(k)], atol=1e-10, rtol=0
     )
 
 
@@ -192,12 +195,12 @@ def test_a_chain_is_a_forest(n_words):
     p, q = pt.HypergraphDistribution(graph, scores), pt.LinearChain(unary, pairwise)
     marginals = chain.sums(p.marginals, (n_words, n_tags, n_tags))
     agree(p, q, marginals.sum(axis=1), q.marginals.unary)
-    np.testing.assert_allclose(marginals[1:], q.marginals.pairwise, atol=1e-10)
+    np.testing.assert_allclose(marginals[1:], q.marginals.pairwise, atol=1e-10, rtol=0)
     direction = rng.normal(size=unary.shape)
     moved = p.covariance_product(chain.scores(lambda part: direction[part[0], part[2]]))
     expected = q.covariance_product((direction, np.zeros_like(pairwise))).unary
     shaped = chain.sums(moved, (n_words, n_tags, n_tags)).sum(axis=1)
-    np.testing.assert_allclose(shaped, expected, atol=1e-10)
+    np.testing.assert_allclose(shaped, expected, atol=1e-10, rtol=0)
 
 
 @pytest.mark.parametrize("single_root", [False, True])
@@ -227,7 +230,7 @@ def test_a_projective_tree_is_a_forest(n_words, single_root):
     np.fill_diagonal(direction, 0.0)
     moved = p.covariance_product(chart.scores(lambda arc: direction[arc]))
     expected = q.covariance_product(direction)
-    np.testing.assert_allclose(chart.sums(moved, arcs.shape), expected, atol=1e-10)
+    np.testing.assert_allclose(chart.sums(moved, arcs.shape), expected, atol=1e-10, rtol=0)
 
 
 # ---------------------------------------------------------------- batches and bad input

@@ -133,11 +133,11 @@ def test_both_kernels_agree(single_root):
     assert fast[2].all()
     np.testing.assert_allclose(fast[0], safe[0], rtol=1e-13)
     for a, b in zip(fast[1], safe[1], strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-14)
+        np.testing.assert_allclose(a, b, atol=1e-14, rtol=0)
     p = pt.ProjectiveTree(batch, single_root=single_root)
     product = p.covariance_product([np.nan_to_num(direction) for direction in directions])
     for a, b in zip(product, safe[2], strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-13)
+        np.testing.assert_allclose(a, b, atol=1e-13, rtol=0)
 
 
 @compiled
@@ -154,8 +154,8 @@ def test_underflow_is_noticed(n_words, sigma, single_root):
     np.testing.assert_allclose(p.log_partition, log_partition, rtol=1e-13)
     products = p.covariance_product([np.nan_to_num(direction) for direction in directions])
     for index in range(3):
-        np.testing.assert_allclose(p.marginals[index], marginals[index], atol=1e-13)
-        np.testing.assert_allclose(products[index], product[index], atol=1e-11)
+        np.testing.assert_allclose(p.marginals[index], marginals[index], atol=1e-13, rtol=0)
+        np.testing.assert_allclose(products[index], product[index], atol=1e-11, rtol=0)
         np.testing.assert_allclose(p.marginals[index][:, 1:].sum(axis=0), 1.0, rtol=1e-13)
     assert (p.log_partition >= p.best.scores - 1e-9).all()
 
@@ -298,7 +298,7 @@ def test_sampled_arcs_have_their_marginals(single_root, sigma):
 def test_pair_marginals_are_those_of_the_covariance():
     p = pt.ProjectiveTree(random_batch([3])[0])
     pairs = p.pair_marginals()
-    np.testing.assert_allclose(np.einsum("hmhm->hm", pairs), p.marginals, atol=1e-15)
+    np.testing.assert_allclose(np.einsum("hmhm->hm", pairs), p.marginals, atol=1e-15, rtol=0)
     # Any word's heads, summed, leave the marginal of the other arc.
     np.testing.assert_allclose(pairs.sum(axis=2)[..., 1:], np.stack([p.marginals] * 3, -1))
 
