@@ -124,6 +124,8 @@ def test_batches():
     np.testing.assert_allclose(
         together.span_entropy([0, 1, 2], [1, 3, 2]),
         [p.span_entropy(*span) for p, span in zip(singles, [(0, 1), (1, 3), (2, 2)], strict=True)],
+        rtol=1e-9,
+        atol=1e-12,
     )
     np.testing.assert_allclose(
         together.constrained_entropy([0, 3, 1], [[1], [0, 2], [2, 2]], joint=True),
@@ -131,6 +133,8 @@ def test_batches():
             p.constrained_entropy(first, tags, joint=True)
             for p, first, tags in zip(singles, [0, 3, 1], [[1], [0, 2], [2, 2]], strict=True)
         ],
+        rtol=1e-9,
+        atol=1e-12,
     )
     assert together.most_uncertain_span(2) == [p.most_uncertain_span(2) for p in singles]
     for index, p in enumerate(singles):

@@ -32,11 +32,16 @@ def test_transitions_given_once_are_summed_over_the_batch(arrays):
     singly = [pt.LinearChain(unary, table) for unary in unaries]
     assert together.marginals.pairwise.shape == (3, 3)
     np.testing.assert_allclose(
-        together.marginals.pairwise, sum(p.marginals.pairwise for p in singly)
+        together.marginals.pairwise,
+        sum(p.marginals.pairwise for p in singly),
+        rtol=1e-9,
+        atol=1e-12,
     )
     np.testing.assert_allclose(
         together.max_marginals.pairwise,
         np.max([p.max_marginals.pairwise for p in singly], axis=0),
+        rtol=1e-9,
+        atol=1e-12,
     )
     direction = ([unary**2 for unary in unaries], table**2)
     np.testing.assert_allclose(
@@ -45,6 +50,8 @@ def test_transitions_given_once_are_summed_over_the_batch(arrays):
             p.covariance_product((unary**2, table**2)).pairwise
             for p, unary in zip(singly, unaries, strict=True)
         ),
+        rtol=1e-9,
+        atol=1e-12,
     )
 
 
@@ -60,7 +67,7 @@ def test_padded_batches_give_padded_results(arrays):
         assert (row[n:] == 0).all()
     assert p.argmax.shape == (3, 6)
     assert (p.argmax[0, 2:] == -1).all()
-    np.testing.assert_allclose(p.score(p.argmax), listed.best.scores)
+    np.testing.assert_allclose(p.score(p.argmax), listed.best.scores, rtol=1e-9, atol=1e-12)
     assert p.sample(4, np.random.default_rng(0)).shape == (3, 4, 6)
     assert p.entropy_lattices.before.shape == (3, 6, 3)
     shared = pt.LinearChain(pad(unaries, (6, 3)), np.stack([table] * 3), n_words=N_WORDS)

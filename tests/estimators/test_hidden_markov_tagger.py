@@ -61,7 +61,9 @@ def test_every_answer_against_enumeration():
         assert [tags for tags, _ in best[index]] == [
             [f"T{tag}" for tag in sequences[i]] for i in order
         ]
-        np.testing.assert_allclose([score for _, score in best[index]], np.log(q[order]))
+        np.testing.assert_allclose(
+            [score for _, score in best[index]], np.log(q[order]), rtol=1e-9, atol=1e-12
+        )
         assert predicted[index] == best[index][0][0]
 
 
@@ -96,20 +98,24 @@ def test_supervised_counts_by_hand():
         [["the", "dog", "barks"], ["dog", "the"]], [["D", "N", "V"], ["N", "D"]]
     )
     assert tagger.tags_ == ("D", "N", "V")
-    np.testing.assert_allclose(np.exp(tagger.log_start_), [0.5, 0.5, 0.0])
+    np.testing.assert_allclose(np.exp(tagger.log_start_), [0.5, 0.5, 0.0], rtol=1e-9, atol=1e-12)
     # V never comes before another tag, so nothing is known of what follows it.
     expected = [[0.0, 1.0, 0.0], [0.5, 0.0, 0.5], [1 / 3, 1 / 3, 1 / 3]]
-    np.testing.assert_allclose(np.exp(tagger.log_transitions_), expected)
+    np.testing.assert_allclose(np.exp(tagger.log_transitions_), expected, rtol=1e-9, atol=1e-12)
     emissions = dict(zip(tagger.symbols_.words, np.exp(tagger.log_emissions_), strict=True))
-    np.testing.assert_allclose(emissions["the"], [1.0, 0.0, 0.0])
-    np.testing.assert_allclose(emissions["barks"], [0.0, 0.0, 1.0])
+    np.testing.assert_allclose(emissions["the"], [1.0, 0.0, 0.0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(emissions["barks"], [0.0, 0.0, 1.0], rtol=1e-9, atol=1e-12)
 
 
 def test_smoothing_adds_alpha_to_every_count():
     tagger = pt.HiddenMarkovTagger(alpha=0.5, min_count=1).fit([["a", "b"]], [["X", "Y"]])
-    np.testing.assert_allclose(np.exp(tagger.log_start_), [0.75, 0.25])
-    np.testing.assert_allclose(np.exp(tagger.log_transitions_), [[0.25, 0.75], [0.5, 0.5]])
-    np.testing.assert_allclose(np.exp(tagger.log_emissions_), [[0.75, 0.25], [0.25, 0.75]])
+    np.testing.assert_allclose(np.exp(tagger.log_start_), [0.75, 0.25], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(tagger.log_transitions_), [[0.25, 0.75], [0.5, 0.5]], rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        np.exp(tagger.log_emissions_), [[0.75, 0.25], [0.25, 0.75]], rtol=1e-9, atol=1e-12
+    )
 
 
 def sentences_of(rng, size=60):
@@ -165,7 +171,9 @@ def test_the_dictionary_is_respected():
                 if tag not in dictionary.get(word, tagger.tags_):
                     assert p == 0.0
     # No probability is wasted on what is forbidden.
-    np.testing.assert_allclose(np.exp(tagger.log_emissions_).sum(axis=0), 1.0)
+    np.testing.assert_allclose(
+        np.exp(tagger.log_emissions_).sum(axis=0), 1.0, rtol=1e-9, atol=1e-12
+    )
 
 
 def test_labels_and_words_without_labels():

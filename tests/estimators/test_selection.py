@@ -100,7 +100,9 @@ def test_density_is_entropy_times_similarity(tagger):
     vectors = bags_of_words(full).toarray()
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     similarity = (units @ units.T).mean(axis=1)
-    np.testing.assert_allclose(mean_similarities(bags_of_words(full)), similarity)
+    np.testing.assert_allclose(
+        mean_similarities(bags_of_words(full)), similarity, rtol=1e-9, atol=1e-12
+    )
     entropies = {choice.sentence: choice.value for choice in rank(tagger, full, per_word=False)}
     for choice in rank(tagger, full, "density", beta=2.0, per_word=False):
         expected = entropies[choice.sentence] * similarity[choice.sentence] ** 2

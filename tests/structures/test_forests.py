@@ -37,7 +37,7 @@ def test_a_dead_nonterminal_is_no_axiom():
 def test_outside_starts_at_the_root_only():
     graph = pt.Hypergraph([0, 1, 2], [(), (0,), (0,)], root=1)  # node 2 has no forward star either
     p = pt.HypergraphDistribution(graph, np.log([2.0, 3.0, 5.0]))
-    np.testing.assert_allclose(np.exp(p.outside), [3.0, 1.0, 0.0])
+    np.testing.assert_allclose(np.exp(p.outside), [3.0, 1.0, 0.0], rtol=1e-9, atol=1e-12)
     assert p.outside[2] == -np.inf
     assert p.marginals.tolist() == [1.0, 1.0, 0.0]
 
@@ -45,8 +45,8 @@ def test_outside_starts_at_the_root_only():
 def test_siblings_are_positions_and_not_nodes():
     graph = pt.Hypergraph([0, 0, 1], [(), (), (0, 0, 0)], root=1)
     p = pt.HypergraphDistribution(graph, np.log([2.0, 3.0, 1.0]))
-    np.testing.assert_allclose(np.exp(p.outside), [3 * 5.0**2, 1.0])
-    np.testing.assert_allclose(p.marginals, [3 * 2 / 5, 3 * 3 / 5, 1.0])
+    np.testing.assert_allclose(np.exp(p.outside), [3 * 5.0**2, 1.0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(p.marginals, [3 * 2 / 5, 3 * 3 / 5, 1.0], rtol=1e-9, atol=1e-12)
     variance = 3 * 0.4 * 0.6
     np.testing.assert_allclose(
         p.covariance(),
@@ -72,7 +72,9 @@ def test_the_best_derivation_is_no_sum_of_many():
     graph = pt.Hypergraph([1, 1, 2, 3, 3], [(), (), (), (1,), (2,)], root=3)
     p = pt.HypergraphDistribution(graph, np.log([2.0, 2.0, 3.0, 1.0, 1.0]))
     assert p.argmax.tolist() == [4, 2]
-    np.testing.assert_allclose(np.exp(p.max_marginals), [2.0, 2.0, 3.0, 2.0, 3.0])
+    np.testing.assert_allclose(
+        np.exp(p.max_marginals), [2.0, 2.0, 3.0, 2.0, 3.0], rtol=1e-9, atol=1e-12
+    )
 
 
 def test_axioms_written_as_edges_are_sorted_too():
@@ -126,7 +128,9 @@ def test_k_best_of_long_tails_and_ties():
     found = pt.HypergraphDistribution(graph, scores).k_best(10_000)
     assert len(found) == 3**n_tails == len({tuple(derivation) for derivation, _ in found})
     totals = [sum(choice) for choice in itertools.product(scores[:3], repeat=n_tails)]
-    np.testing.assert_allclose([score for _, score in found], sorted(totals, reverse=True))
+    np.testing.assert_allclose(
+        [score for _, score in found], sorted(totals, reverse=True), rtol=1e-9, atol=1e-12
+    )
 
 
 def test_depth_is_no_limit():
@@ -141,7 +145,7 @@ def test_depth_is_no_limit():
     assert len(p.argmax) == n_nodes
     assert len(p.k_best(3)) == 3
     assert len(p.sample(1, np.random.default_rng(0))[0]) == n_nodes
-    np.testing.assert_allclose(p.marginals, 0.5)
+    np.testing.assert_allclose(p.marginals, 0.5, rtol=1e-9, atol=1e-12)
 
 
 def doubling(n_levels):

@@ -300,7 +300,9 @@ def test_pair_marginals_are_those_of_the_covariance():
     pairs = p.pair_marginals()
     np.testing.assert_allclose(np.einsum("hmhm->hm", pairs), p.marginals, atol=1e-15, rtol=0)
     # Any word's heads, summed, leave the marginal of the other arc.
-    np.testing.assert_allclose(pairs.sum(axis=2)[..., 1:], np.stack([p.marginals] * 3, -1))
+    np.testing.assert_allclose(
+        pairs.sum(axis=2)[..., 1:], np.stack([p.marginals] * 3, -1), rtol=1e-9, atol=1e-12
+    )
 
 
 def test_a_word_that_no_arc_reaches():

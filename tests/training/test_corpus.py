@@ -149,7 +149,7 @@ def test_the_brackets_of_a_sum_do_not_depend_on_who_adds(n_shards):
     numbers = 10.0 ** np.random.default_rng(n_shards).uniform(-9, 9, n_shards)
     parts = [Part(i, 1, Sums({"a": np.array([x])}, None)) for i, x in enumerate(numbers)]
     expected = total(parts).statistics["a"]
-    np.testing.assert_allclose(expected, numbers.sum())
+    np.testing.assert_allclose(expected, numbers.sum(), rtol=1e-9, atol=1e-12)
     for middle in range(1, n_shards):
         halves = merged(parts[:middle]) + merged(parts[middle:])
         assert total(halves).statistics["a"] == expected
