@@ -5,31 +5,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.training.optimisers.base import Optimiser, Problem, checked_finite
+from partita.training.optimisers.base import Problem, checked_finite
 from partita.training.optimisers.curvature import Curvature
-from partita.training.optimisers.lbfgs import WINDOW, QuasiNewtonState, stopping_reason
 from partita.training.optimisers.line_search import N_EVALUATIONS, ROUNDING, SUFFICIENT
+from partita.training.optimisers.quasi_newton import WINDOW, QuasiNewton, QuasiNewtonState
 from partita.training.vectors import dot, norm
 
 
 @dataclass(frozen=True)
-class OWLQN(Optimiser[QuasiNewtonState]):
+class OWLQN(QuasiNewton):
     """Orthant-wise limited-memory quasi-Newton (Andrew & Gao 2007).
 
     Within an orthant the L1 penalty is linear. Each step stays in the orthant that the steepest
     descent points into: a weight that would change its sign becomes exactly 0. Options as for
     `LBFGS`; the gradient of the tolerance is the steepest one-sided slope of the penalised loss.
     """
-
-    n_iterations: int = 1000
-    gradient_tolerance: float = 1e-5
-    loss_tolerance: float = 1e-6
-    memory: int = 6
-
-    @property
-    def state_type(self) -> type[QuasiNewtonState]:
-        """The class of its states."""
-        return QuasiNewtonState
 
     def start(self, problem: Problem, weights: FloatArray) -> QuasiNewtonState:
         """Loss and gradient at the given weights; nothing remembered."""
@@ -56,14 +46,6 @@ class OWLQN(Optimiser[QuasiNewtonState]):
             weights - state.weights, gradient - state.gradient, slope, problem.n_threads
         )
         return _state(problem, state.iteration + 1, weights, loss, gradient, curvature, state)
-
-    def model(self, state: QuasiNewtonState) -> FloatArray:
-        """The weights of the state."""
-        return state.weights
-
-    def reason_to_stop(self, problem: Problem, state: QuasiNewtonState) -> str | None:
-        """At the minimum, at the limit of the arithmetic, or at the last iteration."""
-        return stopping_reason(self, problem, state)
 
 
 def steepest_slope(problem: Problem, weights: FloatArray, gradient: FloatArray) -> FloatArray:

@@ -1,0 +1,92 @@
+"""What L-BFGS and OWL-QN share: options, the state of a run, and when it ends."""
+
+from abc import ABC
+from dataclasses import dataclass
+
+from partita.arrays import FloatArray
+from partita.training.optimisers.base import Optimiser, Problem, State
+from partita.training.optimisers.curvature import Curvature
+from partita.training.vectors import norm
+
+WINDOW = 10
+"""Iterations over which the fall of the loss is judged: single ones can be short by chance."""
+
+
+@dataclass(frozen=True)
+class QuasiNewtonState(State):
+    """The weights, the gradient there, and the curvature met on the way."""
+
+    gradient: FloatArray
+    """Of all but the L1 penalty."""
+    curvature: Curvature
+    recent_losses: tuple[float, ...]
+    """Of the last iterations, this one included, oldest first."""
+    recent_norms: tuple[float, ...]
+    """Of the gradient in the same iterations."""
+    stuck: bool = False
+    """No step lowers the loss any more."""
+
+
+@dataclass(frozen=True)
+class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
+    """Newton's method with the Hessian estimated from the last few steps.
+
+    Parameters
+    ----------
+    n_iterations
+        The most iterations.
+    gradient_tolerance
+        Stop when norm(gradient) <= gradient_tolerance * max(1, norm(weights)).
+    loss_tolerance
+        Stop when the loss fell by less than this fraction of it in the last 10 iterations.
+    memory
+        How many steps are remembered.
+    """
+
+    n_iterations: int = 1000
+    gradient_tolerance: float = 1e-5
+    loss_tolerance: float = 1e-6
+    memory: int = 6
+
+    @property
+    def state_type(self) -> type[QuasiNewtonState]:
+        """The class of its states."""
+        return QuasiNewtonState
+
+    def model(self, state: QuasiNewtonState) -> FloatArray:
+        """The weights of the state."""
+        return state.weights
+
+    def reason_to_stop(self, problem: Problem, state: QuasiNewtonState) -> str | None:
+        """At the minimum, at the limit of the arithmetic, or at the last iteration."""
+        limit = self.gradient_tolerance * max(1.0, norm(state.weights))
+        settled = not problem.changes_at(state.iteration)
+        if settled and state.gradient_norm <= limit:
+            return (
+                f"Converged after {state.iteration} iterations: the gradient's norm is "
+                f"{state.gradient_norm:.2e}, at most {limit:.2e} as asked (gradient_tolerance)."
+            )
+        fall = state.recent_losses[0] - state.loss
+        judged = settled and len(state.recent_losses) > WINDOW
+        if settled and (state.stuck or (judged and _is_idle(state))):
+            return (
+                f"Converged after {state.iteration} iterations as far as the arithmetic allows: no "
+                f"step lowers the loss any more; the gradient's norm is {state.gradient_norm:.2e}."
+            )
+        if judged and self.loss_tolerance and fall < self.loss_tolerance * abs(state.loss):
+            return (
+                f"Converged after {state.iteration} iterations: the loss fell by only {fall:.2e} "
+                f"in the last {WINDOW}, less than {self.loss_tolerance:g} of it (loss_tolerance)."
+            )
+        if state.iteration >= self.n_iterations:
+            return (
+                f"Stopped after {state.iteration} iterations, the most that were allowed "
+                f"(n_iterations); the gradient's norm is still {state.gradient_norm:.2e}."
+            )
+        return None
+
+
+def _is_idle(state: QuasiNewtonState) -> bool:
+    """Whether neither the loss nor the gradient became smaller in the last iterations."""
+    earlier, later = state.recent_norms[: -WINDOW // 2], state.recent_norms[-WINDOW // 2 :]
+    return state.loss >= state.recent_losses[0] and min(later) >= min(earlier)
