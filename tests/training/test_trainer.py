@@ -1,5 +1,6 @@
 """Whole runs: every optimiser at the same optimum, early stopping, logs, checkpoints."""
 
+import functools
 import io
 import json
 from dataclasses import replace
@@ -152,27 +153,33 @@ class Evidence(SentenceObjective):
         return -p.inference.log_partition, lambda: -p.inference.marginals
 
 
-def test_em_of_a_hidden_markov_model():
+def most_likely(counts):
+    """The weights of a hidden Markov model that make expected counts most likely."""
+    split = N_WEIGHTS - N_TAGS**2
+    emissions = counts[:split].reshape(-1, N_TAGS)
+    transitions = counts[split:].reshape(N_TAGS, N_TAGS)
+    with np.errstate(divide="ignore"):
+        return np.concatenate(
+            [
+                np.log(emissions / emissions.sum(axis=0)).ravel(),
+                np.log(transitions / transitions.sum(axis=1, keepdims=True)).ravel(),
+            ]
+        )
+
+
+@pytest.fixture
+def hidden_markov_run():
     batches = [
         batches_module.Batch(b.distribution, b.structures, b.features, {"Evidence": None})
         for b in chain_batches(40, 4)
     ]
-    corpus = MemoryCorpus(Evidence(), batches)
-    split = N_WEIGHTS - N_TAGS**2
+    start = most_likely(np.random.default_rng(0).uniform(1, 2, N_WEIGHTS))
+    em = ExpectationMaximisation(most_likely, n_iterations=15)
+    return functools.partial(train, MemoryCorpus(Evidence(), batches), em, weights=start)
 
-    def maximise(counts):
-        emissions = counts[:split].reshape(-1, N_TAGS)
-        transitions = counts[split:].reshape(N_TAGS, N_TAGS)
-        with np.errstate(divide="ignore"):
-            return np.concatenate(
-                [
-                    np.log(emissions / emissions.sum(axis=0)).ravel(),
-                    np.log(transitions / transitions.sum(axis=1, keepdims=True)).ravel(),
-                ]
-            )
 
-    start = maximise(np.random.default_rng(0).uniform(1, 2, N_WEIGHTS))
-    result = train(corpus, ExpectationMaximisation(maximise, n_iterations=15), weights=start)
+def test_em_of_a_hidden_markov_model(hidden_markov_run):
+    result = hidden_markov_run()
     losses = [record.loss for record in result.history]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < losses[0] - 0.5
@@ -210,6 +217,16 @@ def test_early_stopping_returns_the_best_on_held_out_data(corpus):
 @pytest.mark.parametrize("early", [False, True])
 def test_a_resumed_run_ends_as_an_unbroken_one(tmp_path, monkeypatch, corpus, optimiser, early):
     held_out = MemoryCorpus(Likelihood(), chain_batches(20, 5, seed=9)) if early else None
+    run = functools.partial(train, corpus, optimiser, penalty=PENALTY, held_out=held_out)
+    check_that_it_resumes(run, tmp_path, monkeypatch)
+
+
+def test_a_resumed_em_run_ends_as_an_unbroken_one(tmp_path, monkeypatch, hidden_markov_run):
+    check_that_it_resumes(hidden_markov_run, tmp_path, monkeypatch)
+
+
+def check_that_it_resumes(run, tmp_path, monkeypatch):
+    """A run that breaks off at its third checkpoint goes on to the same end, bit for bit."""
     path = tmp_path / "checkpoint"
     written = []
 
@@ -218,9 +235,6 @@ def test_a_resumed_run_ends_as_an_unbroken_one(tmp_path, monkeypatch, corpus, op
         written.append(run)
         if len(written) == 3:
             raise ConnectionAbortedError
-
-    def run(**options):
-        return train(corpus, optimiser, penalty=PENALTY, held_out=held_out, **options)
 
     whole = run()
     broken = {"checkpoint": path, "checkpoint_seconds": 0.0}
