@@ -12,6 +12,7 @@ exactly 0, since every mini-batch moves them off it again. For a sparse model us
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,18 @@ class StochasticState(State):
     """Squares of the gradients (AdaGrad, Adam), means of the gradients (Adam)."""
     fall: float = float("inf")
     """How much less the loss of the last pass was than that of the pass before."""
+
+
+class Step(NamedTuple):
+    """A mini-batch's gradient, and how to follow it; the first arguments of `kernels.updates`."""
+
+    blocks: IntArray
+    """Where the gradient can differ from 0."""
+    gradient: FloatArray
+    """(n_weights,); cleared by the step."""
+    share: FloatArray
+    """For each weight, the share of the penalty to be paid at a visit."""
+    update: updates.Update
 
 
 @dataclass(frozen=True)
@@ -74,14 +87,7 @@ class Stochastic(Optimiser[StochasticState]):
         """How many vectors the method remembers."""
 
     @abstractmethod
-    def move(
-        self,
-        blocks: IntArray,
-        gradient: FloatArray,
-        share: FloatArray,
-        update: updates.Update,
-        state: StochasticState,
-    ) -> float:
+    def move(self, step: Step, state: StochasticState) -> float:
         """One step, in place: moves the state's weights; gives the squared norm of the gradient."""
 
     def start(self, problem: Problem, weights: FloatArray) -> StochasticState:
@@ -105,7 +111,8 @@ class Stochastic(Optimiser[StochasticState]):
             chosen = order[start : start + self.batches_per_step]
             loss += corpus.add_gradient(new.weights, chosen, state.iteration, gradient)
             update = self._update(problem, corpus, chosen, new)
-            squares += self.move(corpus.support.blocks(chosen), gradient, share, update, new)
+            step = Step(corpus.support.blocks(chosen), gradient, share, update)
+            squares += self.move(step, new)
             averaged = self.average_from is not None and state.iteration >= self.average_from
             new = replace(new, n_steps=new.n_steps + 1, n_averaged=new.n_averaged + averaged)
         loss += problem.penalty.smooth(new.weights) + problem.penalty.absolute(new.weights)
@@ -161,17 +168,9 @@ class SGD(Stochastic):
         """Nothing."""
         return 0
 
-    def move(
-        self,
-        blocks: IntArray,
-        gradient: FloatArray,
-        share: FloatArray,
-        update: updates.Update,
-        state: StochasticState,
-    ) -> float:
+    def move(self, step: Step, state: StochasticState) -> float:
         """See `updates.sgd`."""
-        found = updates.sgd(blocks, gradient, share, update, state.weights, state.drift)
-        return float(found)
+        return float(updates.sgd(*step, state.weights, state.drift))
 
 
 @dataclass(frozen=True)
@@ -185,20 +184,9 @@ class AdaGrad(Stochastic):
         """Sums of squares."""
         return 1
 
-    def move(
-        self,
-        blocks: IntArray,
-        gradient: FloatArray,
-        share: FloatArray,
-        update: updates.Update,
-        state: StochasticState,
-    ) -> float:
+    def move(self, step: Step, state: StochasticState) -> float:
         """See `updates.adagrad`."""
-        (squares,) = state.memory
-        found = updates.adagrad(
-            blocks, gradient, share, update, state.weights, state.drift, squares
-        )
-        return float(found)
+        return float(updates.adagrad(*step, state.weights, state.drift, *state.memory))
 
 
 @dataclass(frozen=True)
@@ -219,23 +207,14 @@ class Adam(Stochastic):
         """Means of squares and of gradients."""
         return 2
 
-    def move(
-        self,
-        blocks: IntArray,
-        gradient: FloatArray,
-        share: FloatArray,
-        update: updates.Update,
-        state: StochasticState,
-    ) -> float:
+    def move(self, step: Step, state: StochasticState) -> float:
         """See `updates.adam`."""
-        step = state.n_steps + 1
-        correction = np.sqrt(1.0 - self.decay**step) / (1.0 - self.momentum**step)
-        corrected = update._replace(rate=float(update.rate * correction))
+        number = state.n_steps + 1
+        correction = np.sqrt(1.0 - self.decay**number) / (1.0 - self.momentum**number)
+        update = step.update._replace(rate=float(step.update.rate * correction))
         means = updates.Means(self.momentum, self.decay, self.floor)
-        found = updates.adam(
-            blocks, gradient, share, corrected, means, state.weights, state.drift, *state.memory
-        )
-        return float(found)
+        corrected = step._replace(update=update)
+        return float(updates.adam(*corrected, means, state.weights, state.drift, *state.memory))
 
 
 def _check(problem: Problem) -> MemoryCorpus:
