@@ -7,6 +7,7 @@ from scipy import sparse
 from partita.objectives import (
     Constraints,
     GeneralizedExpectation,
+    binary_kl_distance,
     gradient_from_covariance,
     kl_distance,
     squared_distance,
@@ -118,6 +119,55 @@ def test_a_constraint_that_never_occurs_is_left_out():
     assert loss == 0.25
     assert slope[1:].tolist() == [0.0, 0.0, 0.0]
     np.testing.assert_array_equal(objective.expectations(statistic), [0.0, np.nan])
+
+
+@pytest.mark.parametrize("distance", [squared_distance, binary_kl_distance])
+def test_bounds(corpus, distance):
+    """Of the bounds that hold nothing is felt; of the others, the distance; all with its slope."""
+    problems, _ = corpus
+    constraints = [shares(p, seed) for seed, p in enumerate(problems)]
+    free = GeneralizedExpectation(np.zeros(4))
+    found = free.expectations(
+        sum(free(p.p, c)[0] for p, c in zip(problems, constraints, strict=True))
+    )
+    targets = found + np.array([0.1, -0.1, 0.1, -0.1]) * np.minimum(found, 1 - found)
+    objective = GeneralizedExpectation(targets, distance=distance, bounds=[1, 1, -1, -1])
+    ends = np.cumsum([p.p.structures.n_parts for p in problems])[:-1]
+
+    def loss_and_gradient(scores):
+        moved = [p.at(s) for p, s in zip(problems, np.split(scores, ends), strict=True)]
+        statistic, pullbacks = total(objective, moved, constraints, [None, None])
+        loss, slope = objective.loss(statistic)
+        return loss, np.concatenate([pullback(slope) for pullback in pullbacks])
+
+    scores = np.concatenate([p.p.scores for p in problems])
+    violated = [0, 3]
+    close(loss_and_gradient(scores)[0], distance(targets[violated], found[violated])[0])
+    check_gradient(loss_and_gradient, scores, np.random.default_rng(3))
+
+
+def shares(problem, seed):
+    """Constraints whose expectations lie between 0 and 1."""
+    constraints = make_constraints(problem, seed)
+    most = np.abs(constraints.features).sum(axis=1).max()
+    return Constraints(constraints.features / most, constraints.occurrences)
+
+
+def test_yes_and_no():
+    targets, expected = np.array([0.3, 0.0, 1.0]), np.array([0.4, 0.2, 0.9])
+    loss, slope = binary_kl_distance(targets, expected)
+    by_hand = 0.3 * np.log(0.3 / 0.4) + 0.7 * np.log(0.7 / 0.6) - np.log(0.8) - np.log(0.9)
+    close(loss, by_hand)
+    close(slope, [-0.3 / 0.4 + 0.7 / 0.6, 1 / 0.8, -1 / 0.9])
+    loss, slope = binary_kl_distance(np.array([0.5]), np.array([1.0 + 1e-15]))
+    assert (loss, slope.tolist()) == (np.inf, [0.0])
+
+
+def test_bounds_that_are_none():
+    with pytest.raises(ValueError, match="bounds has shape"):
+        GeneralizedExpectation([0.5], bounds=[2])
+    with pytest.raises(ValueError, match="bounds has shape"):
+        GeneralizedExpectation([0.5], bounds=[0, 0])
 
 
 def test_what_never_happens_is_infinitely_far():

@@ -21,6 +21,7 @@ from partita.objectives.entropies import Entropy, RenyiEntropy
 from partita.objectives.expectations import (
     Constraints,
     GeneralizedExpectation,
+    binary_kl_distance,
     gradient_from_covariance,
     kl_distance,
     squared_distance,
@@ -68,6 +69,7 @@ __all__ = [
     "Sum",
     "Term",
     "as_sum",
+    "binary_kl_distance",
     "chain_pieces",
     "deletions",
     "deletions_and_transpositions",

@@ -68,6 +68,26 @@ def kl_distance(targets: FloatArray, expected: FloatArray) -> tuple[float, Float
     return float(targets[wanted] @ np.log(ratio)), slope
 
 
+def binary_kl_distance(targets: FloatArray, expected: FloatArray) -> tuple[float, FloatArray]:
+    """sum_k KL(targets[k] || expected[k]) of a yes and a no each, and its slope.
+
+    t log(t / e) + (1 - t) log((1 - t) / (1 - e)): for shares from 0 to 1 that stand alone, such as
+    "so many arcs obey this rule", where `kl_distance` would want all that can be instead. Infinite
+    where what must happen sometimes never does, or always; its slope is given as 0 there.
+
+    >>> loss, slope = binary_kl_distance(np.array([1.0, 0.5]), np.array([0.5, 0.5]))
+    >>> bool(np.isclose(loss, np.log(2))), slope.tolist()
+    (True, [-2.0, 0.0])
+    """
+    # Rounding may leave a share of certain arcs a little above 1.
+    shares = np.clip(expected, 0.0, 1.0)
+    yes, yes_slope = kl_distance(targets, shares)
+    no, no_slope = kl_distance(1.0 - targets, 1.0 - shares)
+    if np.isinf(yes) or np.isinf(no):
+        return np.inf, np.zeros_like(targets)
+    return yes + no, yes_slope - no_slope
+
+
 class GeneralizedExpectation(Objective):
     """distance(targets, expectations of the constraints over the whole corpus).
 
@@ -81,7 +101,11 @@ class GeneralizedExpectation(Objective):
     targets
         (n_constraints,): the wanted expectations.
     distance
-        `squared_distance`, `kl_distance`, or another function like them.
+        `squared_distance`, `kl_distance`, `binary_kl_distance`, or another function like them.
+    bounds
+        (n_constraints,): 0 for an expectation that should equal its target (all, if left out), 1
+        for one that should be at least, and -1 for one that should be at most the target. What
+        keeps its bound counts as on target: with the squared distance that is a squared hinge.
 
     >>> from partita import LinearChain
     >>> p = LinearChain(np.zeros((2, 2)), np.zeros((2, 2)))
@@ -97,7 +121,13 @@ class GeneralizedExpectation(Objective):
 
     needs_total = True
 
-    def __init__(self, targets: ArrayLike, *, distance: Distance = squared_distance) -> None:
+    def __init__(
+        self,
+        targets: ArrayLike,
+        *,
+        distance: Distance = squared_distance,
+        bounds: ArrayLike | None = None,
+    ) -> None:
         self.targets = np.asarray(targets, dtype=np.float64)
         if self.targets.ndim != 1 or not np.isfinite(self.targets).all():
             raise ValueError(
@@ -105,6 +135,13 @@ class GeneralizedExpectation(Objective):
                 "for each constraint."
             )
         self.distance = distance
+        given = np.zeros(len(self.targets)) if bounds is None else np.asarray(bounds)
+        if given.shape != self.targets.shape or not np.isin(given, (-1, 0, 1)).all():
+            raise ValueError(
+                f"bounds has shape {given.shape}; expected {self.targets.shape}, 1 (at least), -1 "
+                "(at most) or 0 (equal) for each target."
+            )
+        self.bounds = given.astype(np.int64)
         self.n_statistics = 2 * len(self.targets)
 
     def __call__(
@@ -125,7 +162,10 @@ class GeneralizedExpectation(Objective):
         """The distance, and its slope; 0 for the occurrences, which no score changes."""
         expected, occurrences = np.split(total, 2)
         occurs = occurrences > 0
-        loss, slope = self.distance(self.targets[occurs], expected[occurs] / occurrences[occurs])
+        targets, shares = self.targets[occurs], expected[occurs] / occurrences[occurs]
+        keeps_bound = self.bounds[occurs] * (shares - targets) > 0
+        loss, slope = self.distance(targets, np.where(keeps_bound, targets, shares))
+        slope = np.where(keeps_bound, 0.0, slope)
         slopes = np.zeros_like(total)
         slopes[: len(expected)][occurs] = slope / occurrences[occurs]
         return loss, slopes

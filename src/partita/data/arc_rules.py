@@ -1,0 +1,398 @@
+r"""Rules about dependency arcs: which arcs, and what share of them there should be.
+
+A text, one rule a line; `#` begins a line of comment:
+
+    NOUN <- VERB left 0.3           a NOUN's head is a VERB to its left with probability 0.3
+    DET <- NOUN right at least 0.8  ... with probability 0.8 or more
+    VERB <- ROOT 0.6                the root is on no side
+    * <- PUNCT at most 0.01         * is any tag: of all words, so many hang on a PUNCT
+
+    at least 0.8 of arcs:           of all arcs, this share obeys one of the indented rules
+        VERB <- ROOT
+        NOUN <- VERB
+    0.7 of NOUN:                    of the arcs to NOUNs
+        NOUN <- VERB
+        NOUN <- NOUN left
+
+A probability is that of the arc given the modifier's tag; the side (`left`, `right`, `any` if left
+out) is where the head lies, seen from the modifier. Two tables with tabs are read as well:
+
+    head, dependent                             one group: "at least `share` of arcs"
+    dependent, head, side (L, R, -), count, p   measured probabilities; - is the side of the ROOT
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+from partita.data.errors import DataError
+from partita.data.text import StrPath, read_text, source_name, write_text
+
+Side: TypeAlias = Literal["left", "right", "any"]
+Bound: TypeAlias = Literal["equal", "at least", "at most"]
+
+ROOT = "ROOT"
+"""The tag of the root, as a head."""
+ANY = "*"
+"""Any tag of a word."""
+MOST_ROUNDING = 0.005
+"""What each measured probability may be off by."""
+
+
+@dataclass(frozen=True)
+class ArcPattern:
+    """Which arcs: the tags of head and modifier, and on which side of the modifier the head is.
+
+    >>> str(ArcPattern("VERB", "NOUN", "left"))
+    'NOUN <- VERB left'
+    """
+
+    head: str
+    modifier: str
+    side: Side = "any"
+
+    def __post_init__(self) -> None:
+        if self.side not in get_args(Side):
+            raise ValueError(f"the side {self.side!r} came; expected left, right or any.")
+        if self.head == ROOT and self.side != "any":
+            raise ValueError(f"the root came with the side {self.side!r}; expected none (any).")
+        for tag in (self.head, self.modifier):
+            if not tag or re.search(r"\s", tag):
+                raise ValueError(f"the tag {tag!r} came; expected one that is not blank.")
+
+    def __str__(self) -> str:
+        return f"{self.modifier} <- {self.head}" + ("" if self.side == "any" else f" {self.side}")
+
+
+@dataclass(frozen=True)
+class ArcRule:
+    """A target for the share of arcs that fit one of the patterns, among the arcs to some words.
+
+    `among` is the tag of these words, `*` for all of them.
+
+    >>> str(ArcRule.of("VERB", "NOUN", "left", 0.3))
+    'NOUN <- VERB left 0.3'
+    """
+
+    patterns: tuple[ArcPattern, ...]
+    target: float
+    bound: Bound = "equal"
+    among: str = ANY
+    source: str = field(default="<memory>", compare=False)
+    line: int = field(default=1, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "patterns", tuple(self.patterns))
+        if not self.patterns:
+            raise ValueError("a rule came without patterns; expected one or more.")
+        if not 0 <= self.target <= 1:
+            raise ValueError(f"the target {self.target} came; expected a share from 0 to 1.")
+        if self.bound not in get_args(Bound):
+            raise ValueError(f"the bound {self.bound!r} came; expected equal, at least or at most.")
+        for pattern in self.patterns:
+            if self.among not in (ANY, pattern.modifier):
+                raise ValueError(
+                    f"the rule '{pattern}' came in a group of {self.among}; expected that tag to "
+                    "the left of the arrow."
+                )
+
+    @classmethod
+    def of(
+        cls, head: str, modifier: str, side: Side, target: float, bound: Bound = "equal"
+    ) -> "ArcRule":
+        """A rule with one pattern: the probability of head and side given the modifier's tag."""
+        return cls((ArcPattern(head, modifier, side),), target, bound, modifier)
+
+    @property
+    def name(self) -> str:
+        """What the share is of, in a line."""
+        if len(self.patterns) == 1:
+            return str(self.patterns[0])
+        return f"one of {len(self.patterns)} rules, of {_among_text(self.among)}"
+
+    def __str__(self) -> str:
+        bound = "" if self.bound == "equal" else f"{self.bound} "
+        [first, *others] = self.patterns
+        if not others and first.modifier == self.among:
+            return f"{first} {bound}{self.target!r}"
+        lines = [f"{bound}{self.target!r} of {_among_text(self.among)}:"]
+        return "\n".join([*lines, *(f"    {pattern}" for pattern in self.patterns)])
+
+
+def _among_text(among: str) -> str:
+    return "arcs" if among == ANY else among
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def read_arc_rules(path: StrPath, *, share: float = 0.8) -> list[ArcRule]:
+    """The rules of a file, in whichever of the three formats; `-` is standard input.
+
+    `share` is the target of a table that gives none (head and dependent).
+    """
+    return parse_arc_rules(read_text(path), source_name(path), share=share)
+
+
+def parse_arc_rules(text: str, source: str = "<text>", *, share: float = 0.8) -> list[ArcRule]:
+    r"""The rules of a text.
+
+    >>> [rule] = parse_arc_rules("NOUN <- VERB left 0.3\n")
+    >>> rule.patterns[0].head, rule.target, rule.bound
+    ('VERB', 0.3, 'equal')
+    >>> [rule] = parse_arc_rules("ROOT\tVERB\nVERB\tNOUN\n")
+    >>> len(rule.patterns), rule.target, rule.bound
+    (2, 0.8, 'at least')
+    """
+    lines = [
+        (number, line.rstrip())
+        for number, line in enumerate(text.split("\n"), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    if not lines:
+        raise DataError(source, None, "there are no rules; expected at least one.")
+    is_table = "\t" in lines[0][1].strip() and "<-" not in lines[0][1]
+    rules = _table(lines, source, share) if is_table else _text_rules(lines, source)
+    _check_repeats(rules)
+    _check_sums(rules)
+    return rules
+
+
+_HEADER = re.compile(r"(?:(at least|at most)\s+)?(\S+)\s+of\s+(\S+?)\s*:")
+_RULE = re.compile(
+    r"(\S+)\s+<-\s+(\S+)(?:\s+(left|right|any))?(?:\s+(?:(at least|at most)\s+)?(\S+))?"
+)
+
+
+def _text_rules(lines: Sequence[tuple[int, str]], source: str) -> list[ArcRule]:
+    rules: list[ArcRule] = []
+    group: tuple[int, str, float, str] | None = None
+    members: list[ArcPattern] = []
+
+    def close_group() -> None:
+        if group is None:
+            return
+        number, bound, target, among = group
+        if not members:
+            raise DataError(
+                source,
+                number,
+                "this group has no rules; expected lines such as '    NOUN <- VERB', indented, "
+                "below it.",
+            )
+        rules.append(_built(tuple(members), target, bound, among, source, number))
+        members.clear()
+
+    for number, line in lines:
+        header = _HEADER.fullmatch(line.strip())
+        if line[0] in " \t":
+            if group is None:
+                raise DataError(
+                    source,
+                    number,
+                    f"found {line.strip()!r} indented, but no line such as 'at least 0.8 of arcs:' "
+                    "before it. Write that line, or take the blanks away.",
+                )
+            members.append(_member(line.strip(), source, number))
+            continue
+        close_group()
+        group = None
+        if header is not None:
+            bound, target, among = header.groups()
+            share = _target(target, source, number)
+            group = (number, bound or "equal", share, ANY if among == "arcs" else among)
+        else:
+            rules.append(_single(line, source, number))
+    close_group()
+    return rules
+
+
+def _single(line: str, source: str, number: int) -> ArcRule:
+    found = _RULE.fullmatch(line)
+    if found is None or found[5] is None:
+        raise DataError(
+            source,
+            number,
+            f"found {line!r}; expected a rule such as 'NOUN <- VERB left 0.3', with at least or at "
+            "most before the number if you like, or a line such as 'at least 0.8 of arcs:'.",
+        )
+    modifier, head, side, bound, text = found.groups()
+    pattern = _pattern(head, modifier, side or "any", source, number)
+    target = _target(text, source, number)
+    return _built((pattern,), target, bound or "equal", modifier, source, number)
+
+
+def _member(line: str, source: str, number: int) -> ArcPattern:
+    found = _RULE.fullmatch(line)
+    if found is None or found[5] is not None:
+        raise DataError(
+            source,
+            number,
+            f"found {line!r} in a group; expected a rule without a number, such as "
+            "'NOUN <- VERB left': the target stands above the group.",
+        )
+    return _pattern(found[2], found[1], found[3] or "any", source, number)
+
+
+def _pattern(head: str, modifier: str, side: str, source: str, number: int) -> ArcPattern:
+    if modifier == ROOT:
+        raise DataError(
+            source, number, "the root came as a modifier; it has no head. Expected a tag of words."
+        )
+    try:
+        return ArcPattern(head, modifier, side)  # type: ignore[arg-type]  # checked there
+    except ValueError as error:
+        raise DataError(source, number, f"{error} Correct the rule.") from None
+
+
+def _built(
+    patterns: tuple[ArcPattern, ...],
+    target: float,
+    bound: str,
+    among: str,
+    source: str,
+    number: int,
+) -> ArcRule:
+    try:
+        return ArcRule(patterns, target, bound, among, source, number)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise DataError(source, number, f"{error} Correct the rule.") from None
+
+
+def _target(text: str, source: str, number: int) -> float:
+    try:
+        target = float(text)
+    except ValueError:
+        target = -1.0
+    if not 0 <= target <= 1:
+        raise DataError(
+            source, number, f"found the target {text!r}; expected a number from 0 to 1. Correct it."
+        )
+    return target
+
+
+_SIDES: dict[str, Side] = {"L": "left", "R": "right", "-": "any"}
+
+
+def _table(lines: Sequence[tuple[int, str]], source: str, share: float) -> list[ArcRule]:
+    rows = [(number, line.split("\t")) for number, line in lines]
+    n_columns = len(rows[0][1])
+    for number, row in rows:
+        if len(row) != n_columns or n_columns not in (2, 5):
+            raise DataError(
+                source,
+                number,
+                f"found {len(row)} columns separated by tabs; expected 2 (head, dependent) or 5 "
+                "(dependent, head, side, count, probability), the same in every line.",
+            )
+    if n_columns == 2:
+        patterns = tuple(
+            _pattern(head, modifier, "any", source, number) for number, (head, modifier) in rows
+        )
+        return [_built(patterns, share, "at least", ANY, source, rows[0][0])]
+    return [_measured(row, source, number) for number, row in rows]
+
+
+def _measured(row: Sequence[str], source: str, number: int) -> ArcRule:
+    modifier, head, side, _, text = row
+    if side not in _SIDES or (side == "-") != (head == ROOT):
+        raise DataError(
+            source,
+            number,
+            f"found the side {side!r} of the head {head!r}; expected - for {ROOT}, and L or R, "
+            "where the head lies, for the tag of a word.",
+        )
+    pattern = _pattern(head, modifier, _SIDES[side], source, number)
+    return _built((pattern,), _target(text, source, number), "equal", modifier, source, number)
+
+
+def _check_repeats(rules: Sequence[ArcRule]) -> None:
+    lines: dict[tuple[object, ...], int] = {}
+    for rule in rules:
+        # A lower and an upper bound of the same share make an interval.
+        key = (frozenset(rule.patterns), rule.among, rule.bound)
+        if key in lines:
+            raise DataError(
+                rule.source,
+                rule.line,
+                f"a second target for '{rule.name}', after the one in line {lines[key]}; expected "
+                "one. Remove one of them.",
+            )
+        lines[key] = rule.line
+
+
+def _check_sums(rules: Sequence[ArcRule]) -> None:
+    """The heads of a tag exclude each other: what they must have at least is 1 at most."""
+    least: dict[str, dict[str, dict[Side, float]]] = {}
+    for rule in rules:
+        if len(rule.patterns) > 1 or rule.bound == "at most" or rule.among == ANY:
+            continue
+        pattern = rule.patterns[0]
+        if pattern.head == ANY:
+            continue
+        heads = least.setdefault(pattern.modifier, {})
+        heads.setdefault(pattern.head, {})[pattern.side] = rule.target
+        total = sum(
+            max(sides.get("any", 0.0), sides.get("left", 0.0) + sides.get("right", 0.0))
+            for sides in heads.values()
+        )
+        if total > 1 + MOST_ROUNDING * sum(map(len, heads.values())):
+            raise DataError(
+                rule.source,
+                rule.line,
+                f"up to here the heads of {pattern.modifier} have probabilities that sum to "
+                f"{total:.4g}; expected 1 at most, since a word has one head. Correct them.",
+            )
+
+
+# ---------------------------------------------------------------------- writing and measuring
+
+
+def write_arc_rules(path: StrPath, rules: Iterable[ArcRule]) -> None:
+    """Write rules as text, in one step; `-` is standard output, and `.gz` is compressed."""
+    write_text(path, arc_rules_text(rules))
+
+
+def arc_rules_text(rules: Iterable[ArcRule]) -> str:
+    r"""Rules in the text format; reading it gives them back, to the last bit.
+
+    >>> arc_rules_text([ArcRule.of("NOUN", "DET", "right", 0.75, "at least")])
+    'DET <- NOUN right at least 0.75\n'
+    """
+    return "".join(f"{rule}\n" for rule in rules)
+
+
+def measured_arc_rules(
+    tags: Sequence[Sequence[str]],
+    heads: Sequence[Sequence[int]],
+    *,
+    n_rules: int | None = None,
+    min_count: int = 1,
+) -> list[ArcRule]:
+    """P(head's tag, side | modifier's tag) in trees: the most frequent arcs first.
+
+    `heads` count from 1, 0 is the root, and -1 a head that is not known, which is left out. Arcs
+    that occur equally often come in the order of the alphabet.
+
+    >>> print(*measured_arc_rules([["DET", "NOUN"], ["NOUN"]], [[2, 0], [0]]), sep="; ")
+    NOUN <- ROOT 1.0; DET <- NOUN right 1.0
+    """
+    if len(tags) != len(heads):
+        raise ValueError(f"{len(heads)} trees came for {len(tags)} sentences; expected as many.")
+    arcs: Counter[tuple[str, str, Side]] = Counter()
+    totals: Counter[str] = Counter()
+    for row, tree in zip(tags, heads, strict=True):
+        for word, (tag, head) in enumerate(zip(row, tree, strict=True), start=1):
+            if head < 0:
+                continue
+            side: Side = "any" if head == 0 else "left" if head < word else "right"
+            arcs[tag, row[head - 1] if head else ROOT, side] += 1
+            totals[tag] += 1
+    ordered = sorted(arcs.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        ArcRule.of(head, modifier, side, count / totals[modifier])
+        for (modifier, head, side), count in ordered[:n_rules]
+        if count >= min_count
+    ]
