@@ -1,5 +1,7 @@
-"""Readers and writers: CoNLL-U, CoNLL columns, plain text, tag schemes, expectation constraints."""
+"""Readers and writers: sentences in several formats, bitext, alignments, tag schemes, constraints."""
 
+from partita.data.alignments import Alignment, read_alignments, write_alignments
+from partita.data.bitext import Bitext, SentencePair, read_bitext
 from partita.data.columns import read_columns, write_columns
 from partita.data.conllu import read_conllu, write_conllu
 from partita.data.constraints import ExpectationConstraint, read_constraints, write_constraints
@@ -8,14 +10,20 @@ from partita.data.formats import Document, read_sentences, write_sentences
 from partita.data.sentences import Sentence
 
 __all__ = [
+    "Alignment",
+    "Bitext",
     "DataError",
     "Document",
     "ExpectationConstraint",
     "Sentence",
+    "SentencePair",
+    "read_alignments",
+    "read_bitext",
     "read_columns",
     "read_conllu",
     "read_constraints",
     "read_sentences",
+    "write_alignments",
     "write_columns",
     "write_conllu",
     "write_constraints",

@@ -1,0 +1,1 @@
+"""Word alignment: generative models, their symmetrisation, and the estimator in front of them."""

@@ -1,0 +1,157 @@
+"""Words as numbers, for models of word alignment: one vocabulary for each side of a bitext."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partita.arrays import Array, IntArray
+from partita.structures.batch import offsets as offsets_of
+
+NULL = 0
+"""The empty word, which stands in no sentence: what a word without a counterpart links to."""
+UNKNOWN = 1
+"""Any word that training never saw."""
+N_RESERVED = 2
+NAMES = ("<null>", "<unknown>")
+
+WordNumbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """Sentences end to end, as numbers.
+
+    >>> sentences = Numbered(np.array([2, 3, 2], dtype=np.int32), np.array([0, 2, 3]))
+    >>> len(sentences), sentences[0], sentences.n_words
+    (2, array([2, 3], dtype=int32), array([2, 1]))
+    """
+
+    numbers: WordNumbers
+    offsets: IntArray
+    """Sentence k is numbers[offsets[k] : offsets[k + 1]]."""
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> WordNumbers:
+        return self.numbers[self.offsets[index] : self.offsets[index + 1]]
+
+    @property
+    def n_words(self) -> IntArray:
+        """Of each sentence."""
+        return np.diff(self.offsets)
+
+    def select(self, places: Sequence[int] | IntArray) -> "Numbered":
+        """Some of the sentences, in the order of `places`."""
+        chosen = [self[int(place)] for place in places]
+        lengths = np.array([len(words) for words in chosen], dtype=np.int64)
+        return Numbered(np.concatenate([*chosen, np.zeros(0, dtype=np.int32)]), offsets_of(lengths))
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A number for every word of training; 0 is the empty word, 1 any unknown word.
+
+    What is told apart may be less than what is written: `lowercase` ignores capitals, and
+    `n_letters` all but the first letters (a stemmer for languages with many endings).
+
+    >>> words = Words.learn([["the", "house"], ["The", "flower"]], lowercase=True)
+    >>> words.names
+    ('<null>', '<unknown>', 'the', 'house', 'flower')
+    >>> words.encode([["the", "Flower", "grows"]]).numbers
+    array([2, 4, 1], dtype=int32)
+    """
+
+    names: tuple[str, ...]
+    counts: IntArray
+    """How often each occurs in training, (n,)."""
+    lowercase: bool = False
+    n_letters: int | None = None
+
+    @classmethod
+    def learn(
+        cls,
+        sentences: Sequence[Sequence[str]],
+        *,
+        min_count: int = 1,
+        lowercase: bool = False,
+        n_letters: int | None = None,
+    ) -> Self:
+        """The words of sentences; those seen less than `min_count` times count as unknown.
+
+        Frequent words come first, words of equal count as they appear: the words that nearly
+        every sentence has then lie side by side in tables.
+        """
+        for name, value in (("min_count", min_count), ("n_letters", n_letters)):
+            if value is not None and value < 1:
+                raise ValueError(f"{name} is {value}; expected 1 or more.")
+        simple = cls(NAMES, np.zeros(N_RESERVED, dtype=np.int64), lowercase, n_letters)
+        written = Counter(chain.from_iterable(sentences))
+        counts = Counter[str]()
+        for word, count in written.items():
+            counts[simple.normalised(word)] += count
+        kept = [(word, count) for word, count in counts.most_common() if count >= min_count]
+        unknown = counts.total() - sum(count for _, count in kept)
+        return cls(
+            (*NAMES, *(word for word, _ in kept)),
+            np.array([0, unknown, *(count for _, count in kept)], dtype=np.int64),
+            lowercase,
+            n_letters,
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def normalised(self, word: str) -> str:
+        """What is told apart of a word."""
+        if self.lowercase:
+            word = word.lower()
+        return word if self.n_letters is None else word[: self.n_letters]
+
+    def number(self, word: str) -> int:
+        """The number of a word; `UNKNOWN` if training never saw it."""
+        return self._numbers.get(self.normalised(word), UNKNOWN)
+
+    def encode(self, sentences: Sequence[Sequence[str]]) -> Numbered:
+        """The numbers of the words of sentences; O(words)."""
+        for index, sentence in enumerate(sentences):
+            if isinstance(sentence, str):
+                raise ValueError(
+                    f"sentence {index} (counting from 0) is the text {sentence!r}; expected a list "
+                    "of words. Split it."
+                )
+        written = list(chain.from_iterable(sentences))
+        number_of = {word: self.number(word) for word in set(written)}
+        numbers = np.fromiter(map(number_of.__getitem__, written), np.int32, len(written))
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        return Numbered(numbers, offsets_of(lengths))
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        # A word of the text may look like a reserved name, so those are left out.
+        return {name: N_RESERVED + index for index, name in enumerate(self.names[N_RESERVED:])}
+
+    def header(self) -> dict[str, Any]:
+        """What a model file says about it, beside `arrays`."""
+        return {
+            "names": list(self.names),
+            "lowercase": self.lowercase,
+            "n_letters": self.n_letters,
+        }
+
+    def arrays(self) -> dict[str, Array]:
+        """The numbers for a model file."""
+        return {"counts": self.counts}
+
+    @classmethod
+    def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
+        """The words that `header` and `arrays` describe."""
+        return cls(
+            tuple(header["names"]), arrays["counts"], header["lowercase"], header["n_letters"]
+        )
