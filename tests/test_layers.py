@@ -13,13 +13,14 @@ ROOT = Path(partita.__file__).parent
 # From the bottom up; a layer may import itself and what stands before it.
 LAYERS = [
     {"arrays", "files", "memory"},
+    {"show"},
     {"kernels"},
     {"structures"},
     {"distribution", "grammars", "data"},
     {"features", "evaluation"},
     {"objectives"},
     {"training"},
-    {"estimators", "show"},
+    {"estimators"},
     {"demo"},
     {"cli"},
 ]

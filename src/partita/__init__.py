@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from partita import show
     from partita.distribution.hypergraph import HypergraphDistribution
     from partita.distribution.linear_chain import LinearChain
     from partita.distribution.projective_tree import ProjectiveTree
@@ -31,6 +32,7 @@ __all__ = [
     "SpanningTree",
     "Tagger",
     "__version__",
+    "show",
 ]
 
 _MODULES = {
@@ -41,13 +43,16 @@ _MODULES = {
     "ProjectiveTree": "partita.distribution.projective_tree",
     "SpanningTree": "partita.distribution.spanning_tree",
     "Tagger": "partita.estimators.tagger",
+    "show": "partita.show",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"partita has no {name!r}; it has {', '.join(sorted(_MODULES))}.")
-    value = getattr(import_module(_MODULES[name]), name)
+    module = import_module(_MODULES[name])
+    # Some names, such as show, are modules themselves.
+    value = module if module.__name__ == f"partita.{name}" else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -1,0 +1,17 @@
+"""Drawings of what the library computes, as SVG without any dependency.
+
+Each function takes plain words and arrays and gives an `Svg`, which a notebook shows by itself and
+`save` writes to a file:
+
+>>> from partita import show
+>>> drawing = show.trellis(["fish", "swim"], ["NOUN", "VERB"], [[0.9, 0.1], [0.25, 0.75]])
+>>> drawing.text.startswith("<svg")
+True
+"""
+
+from partita.show.grids import alignment, arcs
+from partita.show.svg import Svg
+from partita.show.trees import tree
+from partita.show.trellises import trellis
+
+__all__ = ["Svg", "alignment", "arcs", "tree", "trellis"]
