@@ -185,7 +185,7 @@ def test_entropy_saves_words_where_chance_wastes_them():
     needed = result.words_needed(0.99)
     assert needed["entropy"] < 0.7 * needed["random"]
     assert result.curves["random"][-1] == result.full
-    svg = result.diagram()
+    svg = result.diagram().text
     assert svg.startswith("<svg")
     assert svg.count("<polyline") == 2
     assert "words labelled" in svg

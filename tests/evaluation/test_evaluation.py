@@ -1,5 +1,3 @@
-import xml.etree.ElementTree as ElementTree
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,6 @@ from partita.evaluation import (
     many_to_one,
     reliability,
 )
-from partita.evaluation.diagrams import curves_diagram, reliability_diagram
 
 
 def test_accuracy():
@@ -134,18 +131,3 @@ def test_calibrated_predictions_have_little_error():
 def test_what_is_no_probability(p, right, message):
     with pytest.raises(ValueError, match=message):
         reliability(p, right)
-
-
-def test_diagrams_are_well_formed():
-    bins = reliability([0.95, 0.96, 0.2], [True, False, False])
-    picture = ElementTree.fromstring(reliability_diagram(bins, title="a < b & c"))
-    assert picture.tag.endswith("svg")
-    titles = [node.text for node in picture.iter() if node.tag.endswith("title")]
-    assert titles[0].startswith("a < b & c: expected calibration error")
-    assert len(titles) == 3
-    curves = {"<one>": [(0, 0.5), (10, 0.9)], "two": [(0, 0.5)]}
-    picture = curves_diagram(curves, title="t", x_name="x", y_name="y", best=1.0)
-    assert "&lt;one&gt;" in picture
-    ElementTree.fromstring(picture)
-    with pytest.raises(ValueError, match="no points to draw"):
-        curves_diagram({}, title="t", x_name="x", y_name="y")

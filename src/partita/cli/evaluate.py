@@ -109,9 +109,9 @@ def _calibration(
 ) -> None:
     import numpy as np
 
+    from partita import show
     from partita.cli.questions import probabilities
     from partita.evaluation import calibration_error, reliability
-    from partita.evaluation.diagrams import reliability_diagram
 
     known = np.array([tag != UNKNOWN for row in gold for tag in row])
     right = np.array(
@@ -119,9 +119,11 @@ def _calibration(
     )
     p = np.concatenate(probabilities(model, sentences, found))
     bins = reliability(p[known], right[known])
-    write(f"calibration error  {calibration_error(bins):.4f}")
+    error = f"{calibration_error(bins):.4f}"
+    write(f"calibration error  {error}")
     if diagram is not None:
-        write_text(diagram, reliability_diagram(bins))
+        title = f"Reliability: expected calibration error {error}"
+        write_text(diagram, show.reliability(bins, title=title).text)
         say(f"Wrote {diagram}")
 
 

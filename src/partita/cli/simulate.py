@@ -86,7 +86,7 @@ def run(options: Options) -> None:
         found = "never reached" if n_words is None else f"{n_words:,.0f} words"
         say(f"{options.share:.0%} of the accuracy with all labels by {strategy}: {found}")
     if options.diagram is not None:
-        write_text(options.diagram, result.diagram())
+        write_text(options.diagram, result.diagram().text)
         say(f"Wrote {options.diagram}")
 
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partita import show
 from partita.data.schemes import UNKNOWN
 from partita.estimators.selection import Choice, check_strategy, rank, take
-from partita.evaluation.diagrams import curves_diagram
 from partita.evaluation.tags import accuracy
 
 Tagged = Sequence[Sequence[str]]
@@ -56,13 +56,13 @@ class Simulation:
         goal = share * self.full.accuracy
         return {name: _reached(curve, goal) for name, curve in self.curves.items()}
 
-    def diagram(self, title: str = "Active learning") -> str:
-        """The curves as SVG; the dashed line is the accuracy with all labels."""
-        return curves_diagram(
+    def diagram(self, title: str = "Active learning") -> show.Svg:
+        """The curves; the dashed line is the accuracy with all labels."""
+        return show.curves(
             self.curves,
             title=title,
-            x_name="words labelled",
-            y_name="accuracy",
+            x_label="words labelled",
+            y_label="accuracy",
             best=self.full.accuracy,
         )
 

@@ -10,8 +10,9 @@ True
 """
 
 from partita.show.grids import alignment, arcs
+from partita.show.plots import bars, curves, reliability
 from partita.show.svg import Svg
 from partita.show.trees import tree
 from partita.show.trellises import trellis
 
-__all__ = ["Svg", "alignment", "arcs", "tree", "trellis"]
+__all__ = ["Svg", "alignment", "arcs", "bars", "curves", "reliability", "tree", "trellis"]
