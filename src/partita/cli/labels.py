@@ -31,12 +31,28 @@ def add_lessons(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unlabelled", action="append", default=[], metavar="FILE", help="sentences without tags"
     )
+    parser.add_argument(
+        "--held-out",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="sentences with tags that say when to stop (see --patience)",
+    )
     parser.add_argument("--convert", choices=SCHEMES, help="learn chunks in this scheme")
     add_reading(parser)
 
 
-def read_lessons(options: Options) -> tuple[Labelled, list[Sentence]]:
-    """The sentences with tags, and those without."""
+@dataclass(frozen=True)
+class Files:
+    """What the files of a training command hold."""
+
+    labelled: Labelled
+    unlabelled: list[Sentence]
+    held_out: tuple[list[Sentence], Tags] | None
+
+
+def read_lessons(options: Options) -> Files:
+    """The sentences with tags, those without, and those that say when to stop."""
     labelled = Labelled([], [], options.tag_column)
     if options.train:
         labelled = read_labelled(options.train, options)
@@ -45,14 +61,19 @@ def read_lessons(options: Options) -> tuple[Labelled, list[Sentence]]:
         unlabelled += read_document(path, options)
     if not labelled.sentences and not unlabelled:
         raise ValueError("no data came; name files with tags, or some without by --unlabelled.")
-    return labelled, unlabelled
+    held_out = None
+    if options.held_out:
+        found = read_labelled(options.held_out, options, labelled.column, "Judging by")
+        held_out = found.sentences, found.tags
+    return Files(labelled, unlabelled, held_out)
 
 
-def read_labelled(paths: Sequence[str], options: Options) -> Labelled:
-    """The sentences of files, and the tags in the column that the options name."""
+def read_labelled(
+    paths: Sequence[str], options: Options, column: str | None = None, use: str = "Learning"
+) -> Labelled:
+    """The sentences of files, and the tags in a column, or in the one that the options name."""
     sentences: list[Sentence] = []
     tags: Tags = []
-    column = None
     for path in paths:
         document = read_document(path, options)
         column = tag_column(document, column or options.tag_column)
@@ -65,7 +86,7 @@ def read_labelled(paths: Sequence[str], options: Options) -> Labelled:
             )
         sentences += document
         tags += tags_of(document, column)
-    say(f"Learning the tags in column {column!r}")
+    say(f"{use} the tags in column {column!r}")
     return Labelled(sentences, converted(tags, options.convert), column)
 
 

@@ -2,11 +2,9 @@
 
 import errno
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from partita.data.formats import Document
@@ -66,13 +64,7 @@ def load_model(path: str) -> Model:
 
 def save_model(path: str, estimator: Any, about: Mapping[str, Any]) -> None:
     """Write a model in one step, with what the command must know beside what the estimator does."""
-    from partita.training.model_file import read_model, write_model
-
-    with tempfile.TemporaryDirectory() as directory:
-        temporary = Path(directory) / "model"
-        estimator.save(temporary)
-        contents = read_model(temporary)
-    write_model(path, {**contents.header, ABOUT: dict(about)}, contents.arrays)
+    estimator.save(path, {ABOUT: dict(about)})
 
 
 def check_output(path: str) -> None:

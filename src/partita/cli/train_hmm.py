@@ -5,6 +5,7 @@ from typing import Any
 from partita.cli.labels import add_lessons, read_lessons
 from partita.cli.models import check_output, estimator_class, save_model
 from partita.cli.options import (
+    RUN,
     Argument,
     Commands,
     Options,
@@ -23,10 +24,11 @@ ARGUMENTS = (
     Argument(
         "dictionary", str, None, 'the tags a word may have, "word tag ..." a line', metavar="FILE"
     ),
-    Argument("unlabelled_weight", float, 1.0, "of a sentence without all labels"),
+    Argument("unlabelled_weight", float, None, "of a sentence without all labels"),
     Argument("n_restarts", int, 1, "random starts of expectation-maximisation; the best is kept"),
     Argument("max_iterations", int, 100, "most iterations of expectation-maximisation"),
     Argument("loss_tolerance", float, 1e-6, "stop when the loss falls by less than this share"),
+    *RUN,
     Argument("seed", int, 0, "all randomness follows from it"),
     Argument("n_threads", int, None, "threads (default: all cores)"),
     Argument("progress", bool, None, "show progress (default: on a terminal)"),
@@ -43,9 +45,12 @@ def add(commands: Commands) -> None:
 def run(options: Options) -> int:
     """Train and write the model; 1 if the training was interrupted."""
     check_output(options.output)
-    labelled, unlabelled = read_lessons(options)
+    files = read_lessons(options)
+    labelled = files.labelled
     tagger = make(options)
-    tagger.fit(labelled.sentences, labelled.tags, unlabelled=unlabelled)
+    tagger.fit(
+        labelled.sentences, labelled.tags, unlabelled=files.unlabelled, held_out=files.held_out
+    )
     for reason in tagger.reasons_:
         say(reason)
     save_model(options.output, tagger, {"column": labelled.column, "scheme": options.convert})

@@ -5,6 +5,7 @@ from typing import Any
 from partita.cli.labels import add_lessons, read_lessons
 from partita.cli.models import check_output, estimator_class, load_model, save_model
 from partita.cli.options import (
+    RUN,
     Argument,
     Commands,
     Options,
@@ -47,6 +48,7 @@ ARGUMENTS = (
     Argument("constraint_weight", float, 1000.0, "of the constraints"),
     Argument("constraint_distance", str, "squared", "of the constraints", ("squared", "kl")),
     Argument("warm_start", str, None, "a tagger to start from", metavar="MODEL"),
+    *RUN,
     Argument("seed", int, 0, "all randomness follows from it"),
     Argument("n_threads", int, None, "threads (default: all cores)"),
     Argument("progress", bool, None, "show progress (default: on a terminal)"),
@@ -67,12 +69,19 @@ def add(commands: Commands) -> None:
 def run(options: Options) -> int:
     """Train and write the model; 1 if the training was interrupted."""
     check_output(options.output)
-    labelled, unlabelled = read_lessons(options)
+    files = read_lessons(options)
+    labelled = files.labelled
     tagger = make(options, labelled.column)
     weights = None
     if options.sample_weights is not None:
         weights = read_numbers(options.sample_weights, len(labelled.sentences))
-    tagger.fit(labelled.sentences, labelled.tags, unlabelled=unlabelled, sample_weights=weights)
+    tagger.fit(
+        labelled.sentences,
+        labelled.tags,
+        unlabelled=files.unlabelled,
+        sample_weights=weights,
+        held_out=files.held_out,
+    )
     say(tagger.training_.reason)
     save_model(options.output, tagger, {"column": labelled.column, "scheme": options.convert})
     say(f"Wrote {options.output}: {len(tagger.tags_)} tags, {len(tagger.weights_):,} weights")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -12,12 +13,10 @@ from partita.estimators.hidden_markov import (
     NOISE,
     Encoded,
     check_possible,
-    informed_counts,
     log_evidence,
-    product,
-    random_counts,
     tag_marginals,
 )
+from partita.estimators.hidden_markov_runs import Runs, expected_errors
 from partita.estimators.parameters import Parameters
 from partita.estimators.word_symbols import WordSymbols
 from partita.estimators.word_tags import (
@@ -29,14 +28,13 @@ from partita.estimators.word_tags import (
     tag_names,
 )
 from partita.evaluation.tags import accuracy
-from partita.objectives.evidence import Evidence
-from partita.training.corpus import build_corpus
 from partita.training.model_file import read_model, write_model
-from partita.training.optimisers.em import ExpectationMaximisation
-from partita.training.trainer import TrainingResult, train
+from partita.training.trainer import HeldOut, Path, train
 
 KIND = "hmm"
 """What a model file says it holds."""
+NOT_KEPT = ("checkpoint", "resume", "log")
+"""Arguments that only training needs."""
 
 
 class HiddenMarkovTagger(Parameters):
@@ -60,14 +58,20 @@ class HiddenMarkovTagger(Parameters):
     dictionary
         Word -> the tags it may have, for any words; others may have any.
     unlabelled_weight
-        What a sentence without (all) labels counts beside a labelled one. With many of them, 1 is
-        often worse than labels alone, since the likeliest tags are not those that a linguist
-        means, and so are many iterations: check on held-out data
-        that unlabelled sentences help, and try a weight of 0.1 and one iteration first.
+        What a sentence without (all) labels counts beside a labelled one; if left out, so much
+        that all of them together count as the labelled ones do, and at most 1. With many of them
+        1 is often worse than labels alone, since the likeliest tags are not those that a linguist
+        means, and so are many iterations: give `fit` some held-out sentences to stop by.
     n_restarts
         How often to start expectation-maximisation at random; the likeliest model is kept.
     max_iterations, loss_tolerance
         When it stops, see `ExpectationMaximisation`.
+    patience
+        Iterations without progress on held-out sentences (see `fit`) after which to stop.
+    checkpoint, checkpoint_seconds, resume, log
+        A file to which expectation-maximisation is written this often; whether to go on from
+        there, if it exists, which ends in the same model bit for bit; and a file for a line of
+        JSON an iteration. Random starts after the first have `.1`, `.2` ... behind these names.
     seed
         All randomness follows from it.
     n_threads
@@ -94,10 +98,15 @@ class HiddenMarkovTagger(Parameters):
         alpha: float = 0.01,
         min_count: int = 2,
         dictionary: Mapping[str, Sequence[str]] | None = None,
-        unlabelled_weight: float = 1.0,
+        unlabelled_weight: float | None = None,
         n_restarts: int = 1,
         max_iterations: int = 100,
         loss_tolerance: float = 1e-6,
+        patience: int = 10,
+        checkpoint: Path | None = None,
+        checkpoint_seconds: float = 60.0,
+        resume: bool = False,
+        log: Path | None = None,
         seed: int = 0,
         n_threads: int | None = None,
         progress: bool | None = None,
@@ -110,6 +119,11 @@ class HiddenMarkovTagger(Parameters):
         self.n_restarts = n_restarts
         self.max_iterations = max_iterations
         self.loss_tolerance = loss_tolerance
+        self.patience = patience
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
+        self.resume = resume
+        self.log = log
         self.seed = seed
         self.n_threads = n_threads
         self.progress = progress
@@ -122,6 +136,7 @@ class HiddenMarkovTagger(Parameters):
         tags: Sequence[Tags] | None = None,
         *,
         unlabelled: Sequence[Words] = (),
+        held_out: tuple[Sequence[Words], Sequence[Tags]] | None = None,
     ) -> Self:
         """Learn from sentences, and from the tags of some, all or none of their words.
 
@@ -129,6 +144,9 @@ class HiddenMarkovTagger(Parameters):
         whose tag is not known; those of `unlabelled` are not. Where all tags are known, the model
         is the counts. Otherwise expectation-maximisation raises the likelihood of everything that
         is known; it starts from the model of the sentences that are fully labelled, if any are.
+        With `held_out`, a pair of sentences and tags, it ends after `patience` iterations that
+        did not lower the share of wrong tags to be expected there, and the best model on the way
+        is kept, be it the first; nothing else says whether unlabelled sentences help.
 
         >>> words = [["a", "b"], ["a", "b", "a"], ["b", "a", "b"]] * 5
         >>> tagger = HiddenMarkovTagger(n_tags=2).fit(words)
@@ -157,7 +175,8 @@ class HiddenMarkovTagger(Parameters):
             weights = layout.maximise(counts + layout.pseudo_counts(self.alpha))
         else:
             informed = self._informed(words, known, whole) if whole.any() else None
-            weights = self._maximised(encoded.select(~whole), counts, informed)
+            judge = None if held_out is None else self._judge(*held_out)
+            weights = self._maximised(encoded.select(~whole), counts, informed, judge)
         self.log_start_, self.log_transitions_, self.log_emissions_ = layout.split(weights)
         return self
 
@@ -179,39 +198,63 @@ class HiddenMarkovTagger(Parameters):
         return tag_marginals(encoder.layout, encoded.select(~whole), weights)
 
     def _maximised(
-        self, unlabelled: Encoded, labelled: FloatArray, informed: FloatArray | None
+        self,
+        unlabelled: Encoded,
+        labelled: FloatArray,
+        informed: FloatArray | None,
+        judge: HeldOut | None,
     ) -> FloatArray:
         """The best weights of all starts of expectation-maximisation."""
-        layout = self.encoder_.layout
-        fixed = labelled + layout.pseudo_counts(self.alpha)
-        optimiser = ExpectationMaximisation(
-            lambda counts: layout.maximise(counts + fixed),
-            # Labels count like pseudo-counts: their log-likelihood is <counts, weights>, too.
-            lambda weights: product(fixed, weights),
+        runs = Runs(
+            self.encoder_.layout,
+            unlabelled,
+            labelled + self.encoder_.layout.pseudo_counts(self.alpha),
+            informed,
+            self._weight(unlabelled, labelled),
             self.max_iterations,
             self.loss_tolerance,
+            self.seed,
         )
-        seen = unlabelled.symbols[unlabelled.symbols >= 0]
-        observed = np.bincount(seen, minlength=layout.n_symbols).astype(np.float64)
-        best: TrainingResult | None = None
-        batches = layout.batches(unlabelled, {"Evidence": None}, self.unlabelled_weight)
-        with build_corpus(Evidence(), batches, workers=self.n_threads) as corpus:
+        options: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("patience", "checkpoint_seconds", "resume", "progress")
+        }
+        best: tuple[float, FloatArray] | None = None
+        with runs.corpus(self.n_threads) as corpus:
             for restart in range(self.n_restarts):
-                rng = np.random.default_rng([self.seed, restart])
-                if informed is None:
-                    counts = random_counts(layout, observed, rng)
-                else:
-                    counts = informed_counts(layout, unlabelled, informed, rng)
-                start = layout.maximise(self.unlabelled_weight * counts + fixed)
-                result = train(corpus, optimiser, weights=start, progress=self.progress)
+                result = train(
+                    corpus,
+                    runs.optimiser(),
+                    weights=runs.start(restart),
+                    held_out=judge,
+                    checkpoint=_numbered(self.checkpoint, restart),
+                    log=_numbered(self.log, restart),
+                    **options,
+                )
                 self.histories_.append(np.array([-record.loss for record in result.history]))
                 self.reasons_.append(result.reason)
-                if best is None or result.loss < best.loss:
-                    best = result
+                loss = result.loss if judge is None else judge(result.weights)
+                if best is None or loss < best[0]:
+                    best = loss, result.weights
                 if result.interrupted:
                     break
         assert best is not None
-        return best.weights
+        return best[1]
+
+    def _weight(self, unlabelled: Encoded, labelled: FloatArray) -> float:
+        """What a sentence without labels counts: all of them together at most what labels do."""
+        if self.unlabelled_weight is not None:
+            return self.unlabelled_weight
+        _, _, emissions = self.encoder_.layout.split(labelled)
+        n_labelled, n_others = float(emissions.sum()), len(unlabelled.symbols)
+        return min(1.0, n_labelled / n_others) if n_labelled else 1.0
+
+    def _judge(self, sentences: Sequence[Words], tags: Sequence[Tags]) -> HeldOut:
+        """The share of wrong tags to be expected on held-out sentences."""
+        words, known = checked_sentences(sentences, tags)
+        return expected_errors(
+            self.encoder_, [row for row in words if len(row)], [row for row in known if len(row)]
+        )
 
     # ------------------------------------------------------------------ asking
 
@@ -331,13 +374,17 @@ class HiddenMarkovTagger(Parameters):
 
     # ------------------------------------------------------------------ files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `load` reads."""
+    def save(
+        self, path: str | os.PathLike[str], more: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        """Write the model to a file that `load` reads; `more` entries of its header are yours."""
         self._check_fitted()
+        options = {name: value for name, value in self.get_params().items() if name not in NOT_KEPT}
         header = {
+            **more,
             "kind": "model",
             "estimator": KIND,
-            "options": {**self.get_params(), "dictionary": self._dictionary() or None},
+            "options": {**options, "dictionary": self._dictionary() or None},
             "tags": self.encoder_.tags,
             "words": self.encoder_.symbols.words,
             "classes": self.encoder_.symbols.classes,
@@ -371,7 +418,7 @@ class HiddenMarkovTagger(Parameters):
         """Arguments that make no sense, before anything is computed."""
         if not 0 <= self.alpha < float("inf"):
             raise ValueError(f"alpha is {self.alpha}; expected a number, 0 or more.")
-        if not 0 < self.unlabelled_weight < float("inf"):
+        if self.unlabelled_weight is not None and not 0 < self.unlabelled_weight < float("inf"):
             raise ValueError(
                 f"unlabelled_weight is {self.unlabelled_weight}; expected a number above 0. Leave "
                 "the unlabelled sentences out to ignore them."
@@ -389,3 +436,8 @@ class HiddenMarkovTagger(Parameters):
     def _check_fitted(self) -> None:
         if not hasattr(self, "encoder_"):
             raise RuntimeError("the tagger was not trained; call fit, or load a model.")
+
+
+def _numbered(path: Path | None, restart: int) -> Path | None:
+    """The file of a random start: the name itself for the first."""
+    return path if path is None or restart == 0 else f"{os.fspath(path)}.{restart}"

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from partita.estimators.parameters import Parameters
 from partita.estimators.tag_labels import checked_tags, where
 from partita.estimators.tagger_fit import Curriculum, fit_tagger, tags_of
 from partita.estimators.templates import Description
-from partita.training.trainer import TrainingResult
+from partita.training.trainer import Path, TrainingResult
 
 Tags = Sequence[Sequence[str]]
 
@@ -63,6 +64,13 @@ class Tagger(Parameters):
         should meet, or all if there are no such; their weight; "squared" or "kl".
     warm_start
         A fitted Tagger (of any features), or weights, to start from.
+    patience
+        Iterations without progress on held-out sentences (see `fit`) after which to stop.
+    checkpoint, checkpoint_seconds, resume, log
+        A file to which the run is written this often; whether to go on from there, if it exists,
+        which ends in the same model bit for bit; and a file for a line of JSON an iteration. Risk
+        and entropy are trained in two runs: `resume` finds the one that was interrupted, and the
+        log of the first has `.first` behind its name.
     seed, n_threads, progress
         Randomness; threads (all cores if left out; the model is the same for any number); whether
         to show progress (where standard error is a terminal if left out).
@@ -99,6 +107,11 @@ class Tagger(Parameters):
         constraint_weight: float = 1000.0,
         constraint_distance: str = "squared",
         warm_start: "Tagger | FloatArray | None" = None,
+        patience: int = 10,
+        checkpoint: Path | None = None,
+        checkpoint_seconds: float = 60.0,
+        resume: bool = False,
+        log: Path | None = None,
         seed: int = 0,
         n_threads: int | None = None,
         progress: bool | None = None,
@@ -120,6 +133,11 @@ class Tagger(Parameters):
         self.constraint_weight = constraint_weight
         self.constraint_distance = constraint_distance
         self.warm_start = warm_start
+        self.patience = patience
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
+        self.resume = resume
+        self.log = log
         self.seed = seed
         self.n_threads = n_threads
         self.progress = progress
@@ -131,17 +149,23 @@ class Tagger(Parameters):
         *,
         unlabelled: Sequence[Any] = (),
         sample_weights: Sequence[float] | None = None,
+        held_out: tuple[Sequence[Any], Tags | None] | None = None,
     ) -> Self:
         """Learn from sentences with tags, and from `unlabelled` ones.
 
         Without `y`, tags are taken from `tag_column`; without that, all sentences are unlabelled.
-        `sample_weights` has a number for each sentence of X.
+        `sample_weights` has a number for each sentence of X. With `held_out`, a pair of sentences
+        and tags (or None, as for `y`), training stops after `patience` iterations that did not
+        lower the share of wrong tags to be expected there, 1 - mean p(tag | sentence), and the
+        best weights on the way are kept. Ctrl-C ends the training, and keeps the best so far.
         """
         arguments = self.get_params()
         if isinstance(self.warm_start, Tagger):
             arguments["warm_start"] = self.warm_start._fitted(), self.warm_start.weights_
         curriculum = Curriculum(**arguments)
-        self.model_, self.training_ = fit_tagger(curriculum, X, y, unlabelled, sample_weights)
+        self.model_, self.training_ = fit_tagger(
+            curriculum, X, y, unlabelled, sample_weights, held_out
+        )
         self.weights_ = self.training_.weights
         return self
 
@@ -276,9 +300,14 @@ class Tagger(Parameters):
 
     # ------------------------------------------------------------------ files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file: numbers and text, nothing that can run."""
-        tagger_file.write(path, self._fitted(), self.weights_, self.get_params())
+    def save(
+        self, path: str | os.PathLike[str], more: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        """Write a model file: numbers and text, nothing that can run.
+
+        `more` entries of its header are for the caller, see `partita.training.read_header`.
+        """
+        tagger_file.write(path, self._fitted(), self.weights_, self.get_params(), more)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -15,7 +15,7 @@ ESTIMATOR = "tagger"
 KINDS: dict[str, type[AnyFeatures]] = {
     kind.kind: kind for kind in (TemplateFeatures, NamedFeatures)
 }
-NOT_KEPT = ("warm_start", "constraints", "features")
+NOT_KEPT = ("warm_start", "constraints", "features", "checkpoint", "resume", "log")
 """Arguments that only training needs, or that the features themselves hold."""
 
 
@@ -24,9 +24,11 @@ def write(
     model: ChainModel,
     weights: FloatArray,
     params: Mapping[str, Any],
+    more: Mapping[str, Any],
 ) -> None:
-    """Write a model file in one step."""
+    """Write a model file in one step, with `more` entries of its header."""
     header = {
+        **more,
         "kind": "model",
         "estimator": ESTIMATOR,
         "options": {name: _plain(value) for name, value in params.items() if name not in NOT_KEPT},

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from partita.estimators.constraint_rows import number_constraints
 from partita.estimators.extraction import Encoded, TemplateFeatures
 from partita.estimators.named_features import NamedFeatures
 from partita.estimators.tag_labels import TagSet, checked_tags, where
+from partita.estimators.tagger_run import RunOptions, run_lessons
 from partita.estimators.tagger_training import Expectations, Lessons
 from partita.estimators.templates import (
     Description,
@@ -24,18 +25,12 @@ from partita.estimators.templates import (
     resolved,
 )
 from partita.estimators.words import Words, default_columns, read_words
-from partita.training import (
-    LBFGS,
-    OWLQN,
-    SGD,
-    AdaGrad,
-    Adam,
-    Penalty,
-    TrainingResult,
-    build_corpus,
-    train,
-)
+from partita.training import LBFGS, OWLQN, SGD, AdaGrad, Adam, Penalty, TrainingResult
 from partita.training.optimisers import Optimiser
+from partita.training.trainer import Path
+
+Tagged = tuple[Sequence[Any], Sequence[Sequence[str]] | None]
+"""Sentences and their tags, which may be in a column of theirs."""
 
 STOCHASTIC: dict[str, type[Adam | AdaGrad | SGD]] = {"adam": Adam, "adagrad": AdaGrad, "sgd": SGD}
 FULL, PARTIAL, NONE = range(3)
@@ -64,6 +59,11 @@ class Curriculum:
     constraint_weight: float
     constraint_distance: str
     warm_start: tuple[ChainModel, FloatArray] | FloatArray | None
+    patience: int
+    checkpoint: Path | None
+    checkpoint_seconds: float
+    resume: bool
+    log: Path | None
     seed: int
     n_threads: int | None
     progress: bool | None
@@ -83,8 +83,22 @@ class Curriculum:
         if self.entropy_weight < 0:
             raise ValueError(f"entropy_weight is {self.entropy_weight}; expected 0 or more.")
 
-    def chosen_optimiser(self) -> Optimiser[Any]:
-        """The optimiser that the arguments describe."""
+    def run_options(self) -> RunOptions:
+        """What a training run needs to know."""
+        return RunOptions(
+            self._optimiser(),
+            Penalty(l2=self.l2, l1=self.l1),
+            patience=self.patience,
+            checkpoint=self.checkpoint,
+            checkpoint_seconds=self.checkpoint_seconds,
+            resume=self.resume,
+            log=self.log,
+            seed=self.seed,
+            n_threads=self.n_threads,
+            progress=self.progress,
+        )
+
+    def _optimiser(self) -> Optimiser[Any]:
         most: dict[str, Any] = {}
         if self.max_iterations is not None:
             most["n_iterations"] = self.max_iterations
@@ -115,8 +129,9 @@ def fit_tagger(
     tags: Sequence[Sequence[str]] | None,
     unlabelled: Sequence[Any],
     sample_weights: Sequence[float] | None,
+    held_out: Tagged | None = None,
 ) -> tuple[ChainModel, TrainingResult]:
-    """A model and its weights."""
+    """A model and its weights; `held_out` says when to stop."""
     material = _material(curriculum, sentences, tags, unlabelled, sample_weights)
     words = read_words(material.sentences, _columns(curriculum, material.sentences))
     constraints = curriculum.constraints or ()
@@ -145,7 +160,50 @@ def fit_tagger(
             distance=curriculum.constraint_distance,
         )
     lessons = _lessons(curriculum, material, model, encoded, numbers, expectations)
-    return model, _trained(curriculum, lessons)
+    start = _first_weights(curriculum, model)
+    judge = None if held_out is None else _held_out_lessons(curriculum, model, *held_out)
+    risk = curriculum.objective == "risk"
+    return model, run_lessons(lessons, curriculum.run_options(), start, risk=risk, held_out=judge)
+
+
+def _held_out_lessons(
+    curriculum: Curriculum,
+    model: ChainModel,
+    sentences: Sequence[Any],
+    tags: Sequence[Sequence[str]] | None,
+) -> Lessons:
+    """Sentences to judge by; a tag that training never saw is wrong in any case, and left out."""
+    given = tags_of(sentences, tags, curriculum.tag_column)
+    if given is None:
+        raise ValueError(
+            "held_out came without tags; expected a pair of sentences and their tags, or "
+            "sentences with a tag column (tag_column=...)."
+        )
+    known = set(model.tags.names)
+    pairs = [
+        (sentence, [tag if tag in known else UNKNOWN for tag in each])
+        for sentence, each in zip(sentences, checked_tags(sentences, given), strict=True)
+        if len(sentence)
+    ]
+    numbers = [model.tags.numbers(each, "held_out") for _, each in pairs]
+    if not any((each >= 0).any() for each in numbers):
+        raise ValueError("held_out has no word with a known tag; expected at least one.")
+    encoded = model.encode([sentence for sentence, _ in pairs])
+    return Lessons(model, encoded, numbers, len(numbers), 0)
+
+
+def _first_weights(curriculum: Curriculum, model: ChainModel) -> FloatArray | None:
+    start = curriculum.warm_start
+    if isinstance(start, tuple):
+        return model.transferred(*start)
+    if start is None:
+        return None
+    if np.shape(start) != (model.n_weights,):
+        raise ValueError(
+            f"warm_start has shape {np.shape(start)}; expected ({model.n_weights},), a weight for "
+            "each feature, or a fitted Tagger."
+        )
+    return np.asarray(start, dtype=np.float64)
 
 
 def tags_of(
@@ -295,44 +353,3 @@ def _check_scheme(material: Material, numbers: Sequence[IntArray], tags: TagSet)
             f"{around}. Correct or convert them (partita.data.schemes.convert), or leave the "
             "argument scheme out."
         )
-
-
-def _trained(curriculum: Curriculum, lessons: Lessons) -> TrainingResult:
-    start = _first_weights(curriculum, lessons.model)
-    risk, entropy = curriculum.objective == "risk", curriculum.entropy_weight > 0
-    labels_teach = lessons.n_full + lessons.n_partial > 0 or lessons.expectations is not None
-    if (risk or entropy) and start is None and labels_teach:
-        # Neither risk nor entropy is convex: weights that make the labels likely, without either
-        # of them, are a good place to start.
-        plain = replace(lessons, entropy_weight=0.0)
-        start = _run(curriculum, plain, None, risk=False).weights
-    return _run(curriculum, lessons, start, risk=risk)
-
-
-def _run(
-    curriculum: Curriculum, lessons: Lessons, start: FloatArray | None, *, risk: bool
-) -> TrainingResult:
-    objective, batches = lessons.assemble(risk=risk)
-    with build_corpus(objective, batches, workers=curriculum.n_threads) as corpus:
-        return train(
-            corpus,
-            curriculum.chosen_optimiser(),
-            penalty=Penalty(l2=curriculum.l2, l1=curriculum.l1),
-            weights=start,
-            seed=curriculum.seed,
-            progress=curriculum.progress,
-        )
-
-
-def _first_weights(curriculum: Curriculum, model: ChainModel) -> FloatArray | None:
-    start = curriculum.warm_start
-    if isinstance(start, tuple):
-        return model.transferred(*start)
-    if start is None:
-        return None
-    if np.shape(start) != (model.n_weights,):
-        raise ValueError(
-            f"warm_start has shape {np.shape(start)}; expected ({model.n_weights},), a weight for "
-            "each feature, or a fitted Tagger."
-        )
-    return np.asarray(start, dtype=np.float64)

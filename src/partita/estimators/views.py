@@ -30,6 +30,8 @@ class _Kinds(dict[int, str]):
 
 
 KINDS = _Kinds()
+BAR = "|"
+"""Between the parts of a value that holds several."""
 LONG_RUN = re.compile(r"(.)\1{4,}", re.DOTALL)
 
 
@@ -92,6 +94,16 @@ def suffix(text: str, size: int) -> str | None:
     return text[-size:] if len(text) > size else None
 
 
+def part(text: str, number: int) -> str | None:
+    """One of the parts of a text with bars between them, counted from 1.
+
+    >>> part("dog|false|NN", 3), part("dog|false|NN", 4)
+    ('NN', None)
+    """
+    parts = text.split(BAR)
+    return parts[number - 1] if number <= len(parts) else None
+
+
 PLAIN.update(
     capital=capital,
     digit=digit,
@@ -101,7 +113,7 @@ PLAIN.update(
     punctuation=punctuation,
     shape=shape,
 )
-SIZED.update(prefix=prefix, suffix=suffix)
+SIZED.update(part=part, prefix=prefix, suffix=suffix)
 
 
 def find_view(name: str) -> View:

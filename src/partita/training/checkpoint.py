@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import Array, FloatArray
-from partita.training.model_file import ModelFileError, read_model, write_model
+from partita.training.model_file import ModelFileError, read_header, read_model, write_model
 from partita.training.optimisers.base import State
 
 
@@ -50,6 +50,12 @@ def write_checkpoint(path: str | os.PathLike[str], run: Run, about: dict[str, An
         arrays["best_weights"] = run.best_weights
     header = {"kind": "checkpoint", "about": about, "best_iteration": run.best_iteration}
     write_model(path, header, arrays)
+
+
+def checkpoint_about(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What the run in a file is a run of."""
+    about: dict[str, Any] = read_header(path, kind="checkpoint")["about"]
+    return about
 
 
 def read_checkpoint(

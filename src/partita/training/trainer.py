@@ -77,7 +77,7 @@ def train(
         Where to start, such as those of an earlier model; all 0 if left out.
     held_out
         Data to stop early by: a corpus, or a function of the weights (less is better). The
-        weights that are best there are returned.
+        weights that are best there are returned, be they the first ones.
     patience
         Iterations without a new best on held-out data after which the run stops.
     seed
@@ -212,7 +212,11 @@ class _Trainer:
     def _begun(self, weights: FloatArray, resume: bool) -> Run:
         if resume and self.checkpoint is not None and os.path.exists(self.checkpoint):
             return read_checkpoint(self.checkpoint, self.optimiser.state_type, self._about())
-        return Run(self.optimiser.start(self.problem, weights))
+        run = Run(self.optimiser.start(self.problem, weights))
+        if self.held_out is None:
+            return run
+        # The first weights may be those of a good model, which training need not improve.
+        return replace(run, best_weights=weights, best_held_out=float(self.held_out(weights)))
 
     def _advanced(self, run: Run) -> Run:
         """One iteration further, judged on held-out data."""

@@ -88,10 +88,11 @@ class CorpusProblem(Problem):
         self.n_threads = corpus.n_threads
 
     def about(self) -> dict[str, Any]:
-        """The terms of the objective and the size of the corpus."""
+        """The terms of the objective, their first weights, and the size of the corpus."""
         corpus = self.corpus
         return {
             "objective": corpus.objective.names,
+            "term_weights": list(corpus.objective.weights_at(0)),
             "n_sentences": corpus.n_sentences,
             "n_words": corpus.n_words,
         }

@@ -81,8 +81,8 @@ class ExpectationMaximisation(Optimiser[CountsState]):
             )
         if state.iteration >= self.n_iterations:
             return (
-                f"Stopped after {state.iteration} iterations, the most that were allowed "
-                f"(n_iterations); the last one still lowered the loss by {state.fall:.2e}."
+                f"Stopped after {state.iteration} iterations, the most that were allowed; "
+                f"the last one still lowered the loss by {state.fall:.2e}."
             )
         return None
 

@@ -80,8 +80,8 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
             )
         if state.iteration >= self.n_iterations:
             return (
-                f"Stopped after {state.iteration} iterations, the most that were allowed "
-                f"(n_iterations); the gradient's norm is still {state.gradient_norm:.2e}."
+                f"Stopped after {state.iteration} iterations, the most that were allowed; "
+                f"the gradient's norm is still {state.gradient_norm:.2e}."
             )
         return None
 

@@ -133,7 +133,7 @@ class Stochastic(Optimiser[StochasticState]):
                 f"in the last one, less than {self.loss_tolerance:g} of it (loss_tolerance)."
             )
         if state.iteration >= self.n_iterations:
-            return f"Stopped after {state.iteration} passes, as many as asked for (n_iterations)."
+            return f"Stopped after {state.iteration} passes, as many as asked for."
         return None
 
     def model(self, state: StochasticState) -> FloatArray:
