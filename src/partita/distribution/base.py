@@ -9,6 +9,8 @@ import numpy as np
 
 from partita.arrays import BoolArray, FloatArray
 from partita.kernels import parts
+from partita.show.display import notebook_html
+from partita.show.svg import Svg
 from partita.structures.base import Best, Inference, Structure, Structures
 from partita.structures.batch import Form, flat_vector, whole_number
 
@@ -74,6 +76,10 @@ class Distribution(ABC):
 
         Parts whose scores a caller gave once for several sentences are merged by `combine`.
         """
+
+    @abstractmethod
+    def _drawings(self, sentence: int) -> list[Svg]:
+        """What a notebook shows of one sentence."""
 
     # ------------------------------------------------------------------ log-partition and gradient
 
@@ -378,6 +384,15 @@ class Distribution(ABC):
             )
         samples = self.structures.sample(self.scores, self.inference, size, rng)
         return self._form.join_structures(samples)
+
+    def _repr_html_(self) -> str | None:
+        try:
+            numbers = np.stack([np.atleast_1d(self.log_partition), np.atleast_1d(self.entropy)])
+        except ValueError:
+            # There is a sentence without any structure; whoever asks for a number is told why.
+            return None
+        facts = [f"log-partition {a:.4g}, entropy {h:.4g} nats" for a, h in numbers.T]
+        return notebook_html(type(self).__name__, facts, self._drawings)
 
     # ------------------------------------------------------------------ helpers
 

@@ -5,11 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from partita import show
 from partita.arrays import FloatArray
 from partita.distribution.base import SUM, Combine, Distribution
+from partita.show.svg import Svg
 from partita.structures.batch import Form, check_scores
 from partita.structures.forests import Forests
 from partita.structures.hypergraph import Hypergraph
+
+MOST_EDGES = 12
+"""Edges that a notebook shows."""
 
 
 class HypergraphDistribution(Distribution):
@@ -106,6 +111,18 @@ class HypergraphDistribution(Distribution):
             [_summed(matrix, row) for matrix, row in zip(matrices, marginals, strict=True)],
             lambda n: (n,),
         )
+
+    def _drawings(self, sentence: int) -> list[Svg]:
+        graph = self.structures.hypergraphs[sentence]
+        marginals = self.structures.split(self.inference.marginals)[sentence]
+        likely = np.argsort(-marginals, kind="stable")[:MOST_EDGES]
+        rows = {
+            f"{edge}: {graph.heads[edge]} ← {' '.join(map(str, graph.tails(edge)))}": marginals[
+                edge
+            ]
+            for edge in likely.tolist()
+        }
+        return [show.bars(rows, title="Expected counts of the likeliest edges")] if rows else []
 
     def _flatten(self, values: Any, dtype: type, name: str = "values") -> Any:
         shapes = [(graph.n_edges,) for graph in self.structures.hypergraphs]

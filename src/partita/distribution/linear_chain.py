@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from partita import show
 from partita.arrays import Array, FloatArray
 from partita.distribution import chain_entropy as spans
 from partita.distribution.base import SUM, Combine, Distribution
 from partita.distribution.chain_entropy import EntropyLattices, UncertainSpan
 from partita.kernels import chain_entropy
+from partita.show.display import MOST_WORDS
+from partita.show.svg import Svg
 from partita.structures.batch import (
     Form,
     check_scores,
@@ -111,6 +114,12 @@ class LinearChain(Distribution):
             return ChainParts(unary, combine.function.reduce(stacked, axis=0, initial=neutral))
         pairwise = self._form.join(tables, lambda n: (s, s) if shared else (n - 1, s, s), neutral)
         return ChainParts(unary, pairwise)
+
+    def _drawings(self, sentence: int) -> list[Svg]:
+        unary, pairs = (parts[sentence] for parts in self._marginals_by_position)
+        unary, pairs = unary[:MOST_WORDS], pairs[: MOST_WORDS - 1]
+        n_words, n_tags = unary.shape
+        return [show.trellis(range(n_words), range(n_tags), unary, transitions=pairs)]
 
     # ------------------------------------------------------------------ Mann & McCallum 2007
 

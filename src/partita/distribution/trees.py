@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from partita import show
 from partita.arrays import Array, FloatArray
 from partita.distribution.base import SUM, Combine, Distribution
 from partita.kernels.labels import fill_unused
+from partita.show.display import MOST_WORDS
+from partita.show.svg import Svg
 from partita.structures.batch import (
     Form,
     check_scores,
@@ -107,6 +110,18 @@ class Tree(Distribution):
         return self._form.join(
             self.structures.split(parts), lambda n: (n + 1, n + 1, *labels), combine.neutral
         )
+
+    def _drawings(self, sentence: int) -> list[Svg]:
+        n_words = int(self.structures.n_words[sentence])
+        if n_words > MOST_WORDS:
+            return []
+        _, inference = self.structures.arc_inference(self.scores, self.inference)
+        marginals = self.structures.split_arcs(inference.marginals)[sentence]
+        found = self.best.structures[sentence]
+        heads, labels = found if isinstance(found, tuple) else (found, None)
+        words = [str(word) for word in range(1, n_words + 1)]
+        drawn = show.tree(words, heads, labels=labels, probabilities=marginals)
+        return [drawn, show.arcs(words, marginals, heads=heads)]
 
 
 def _recognise(arcs: Any, n_words: ArrayLike | None) -> tuple[Form, list[Array]]:

@@ -30,7 +30,7 @@ class Content(NamedTuple):
 
 
 def trellis(
-    words: Sequence[str],
+    words: Sequence[Any],
     tags: Sequence[Any],
     marginals: ArrayLike,
     *,
