@@ -65,7 +65,7 @@ MISTAKES = [
     ("predict {0}/chunks.model raw.txt", "raw.txt: there is no column '0'; expected the columns"),
     ("evaluate tagger.model raw.txt", "there is no column 'UPOS'"),
     ("evaluate tagger.model train.conllu --tag-column XPOS", "no word has a tag in column 'XPOS'"),
-    ("explain hmm.model raw.txt", "which has no features to explain by"),
+    ("explain hmm.model raw.txt", "which this command cannot use; expected one of tagger"),
     ("explain tagger.model raw.txt --sentence 9", "--sentence is 9; expected 1 to 2"),
     ("explain tagger.model raw.txt --word 9", "--word is 9; expected 1 to 4"),
     ("select tagger.model raw.txt --batch-words 0", "--batch-words is 0; expected 1 or more"),

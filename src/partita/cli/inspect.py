@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from partita.cli.evaluate import table
+from partita.cli.answers import table
+from partita.cli.families import Family, run_family
 from partita.cli.models import Model, load_model
 from partita.cli.options import Commands, Options, add_command, write
 
@@ -28,11 +29,22 @@ def run(options: Options) -> None:
     for line in _about(model):
         write(line)
     write()
-    if model.kind == "tagger":
-        write(str(model.estimator.inspect(options.n_features)))
-        return
+    run_family(FAMILIES, model, options)
+
+
+def _by_features(model: Model, options: Options) -> None:
+    write(str(model.estimator.inspect(options.n_features)))
+
+
+def _by_probabilities(model: Model, options: Options) -> None:
     for line in _hidden_markov(model.estimator, options.n_features):
         write(line)
+
+
+FAMILIES = (
+    Family("taggers", ("tagger",), _by_features),
+    Family("hidden Markov models", ("hmm",), _by_probabilities),
+)
 
 
 def _about(model: Model) -> Iterator[str]:
