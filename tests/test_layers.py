@@ -17,7 +17,7 @@ LAYERS = [
     {"kernels"},
     {"structures"},
     {"distribution", "grammars", "data"},
-    {"features", "evaluation"},
+    {"features", "evaluation", "samples"},
     {"objectives"},
     {"training"},
     {"estimators"},

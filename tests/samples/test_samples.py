@@ -1,0 +1,122 @@
+"""The sample data are what the generator writes, well formed, and varied enough to learn from."""
+
+from collections import defaultdict
+
+import pytest
+
+from partita import samples
+from partita.data.formats import read_sentences
+from partita.samples import generate
+from partita.structures.tree_tools import is_projective
+
+TREES = samples.treebank()
+PAIRS = samples.bitext()
+
+
+def heads(sentence):
+    return [int(head) for head in sentence.column("HEAD")]
+
+
+def test_the_generator_writes_the_files_that_ship():
+    for name, content in generate.contents().items():
+        assert samples.path(name).read_text(encoding="utf-8") == content, (
+            f"{name} differs: write it anew with python -m partita.samples.generate"
+        )
+    assert {path.name for path in samples.FOLDER.iterdir()} >= set(generate.contents())
+
+
+def test_the_files_are_small():
+    assert sum(path.stat().st_size for path in samples.FOLDER.iterdir()) < 500_000
+
+
+def test_sizes():
+    assert len(samples.treebank("train")) >= 300
+    assert len(TREES) == len(samples.treebank("train")) + len(samples.treebank("dev"))
+    assert len(samples.bitext("train")) >= 300
+
+
+@pytest.mark.parametrize("loader", [samples.treebank, samples.bitext])
+def test_an_unknown_part(loader):
+    with pytest.raises(ValueError, match="the part 'test' came; expected 'train', 'dev' or 'all'"):
+        loader("test")
+
+
+def test_every_sentence_has_one_tree():
+    for sentence in TREES:
+        assert heads(sentence).count(0) == 1
+        for word in range(1, len(sentence) + 1):
+            above, steps = word, 0
+            while above and steps <= len(sentence):
+                above, steps = heads(sentence)[above - 1], steps + 1
+            assert above == 0, sentence.where(word - 1)
+
+
+def test_the_root_and_the_relation_root_go_together():
+    for sentence in TREES:
+        for head, relation in zip(heads(sentence), sentence.column("DEPREL"), strict=True):
+            assert (head == 0) == (relation == "root"), sentence.where()
+
+
+def test_some_trees_are_not_projective_in_both_parts():
+    for part in ("train", "dev"):
+        found = [is_projective(heads(sentence)) for sentence in samples.treebank(part)]
+        assert 0.05 < found.count(False) / len(found) < 0.2
+
+
+def test_chunks_are_iob2_and_the_same_in_both_formats():
+    columns = [
+        sentence
+        for part in ("train", "dev")
+        for sentence in read_sentences(samples.path(f"chunks-{part}.txt"))
+    ]
+    for sentence, other in zip(TREES, columns, strict=True):
+        assert sentence.column("CHUNK") == other.column("2")
+        assert sentence.column("FORM") == other.column("0")
+        before = "O"
+        for tag in sentence.column("CHUNK"):
+            if tag.startswith("I-"):
+                assert before[1:] == tag[1:], sentence.where()
+            before = tag
+
+
+def test_words_are_ambiguous_and_some_of_dev_are_unknown():
+    tags = defaultdict(set)
+    for sentence in TREES:
+        for form, tag in zip(sentence.column("FORM"), sentence.column("UPOS"), strict=True):
+            tags[form.lower()].add(tag)
+    assert {"saw", "can", "that", "duck", "to"} <= {word for word in tags if len(tags[word]) > 1}
+    assert 500 < len(tags) < 1000
+    known = {form for s in samples.treebank("train") for form in s.column("FORM")}
+    dev = [form for sentence in samples.treebank("dev") for form in sentence.column("FORM")]
+    assert 0.02 < sum(form not in known for form in dev) / len(dev) < 0.15
+
+
+def test_no_sentence_is_in_both_parts():
+    train = {sentence.column("FORM") for sentence in samples.treebank("train")}
+    assert not train & {sentence.column("FORM") for sentence in samples.treebank("dev")}
+    pairs = {pair.source for pair, _ in samples.bitext("train")}
+    assert not pairs & {pair.source for pair, _ in samples.bitext("dev")}
+
+
+def test_links_cross_share_words_and_leave_some_out():
+    kinds = set()
+    for pair, alignment in PAIRS:
+        links = alignment.sure
+        kinds |= {"possible"} if alignment.possible else set()
+        for (i, j), (k, m) in zip(links, links[1:], strict=False):
+            kinds |= {"crossing"} if i < k and j > m else set()
+            kinds |= {"many"} if i == k else set()
+        linked = {j for _, j in alignment.links}
+        kinds |= {"inserted"} if len(linked) < len(pair.target) else set()
+        assert all(0 <= i < len(pair.source) and 0 <= j < len(pair.target) for i, j in links)
+    assert kinds == {"possible", "crossing", "many", "inserted"}
+
+
+def test_every_word_of_a_pair_has_a_reason():
+    """Unlinked words are punctuation or words that one language says and the other does not."""
+    unlinked = defaultdict(int)
+    for pair, alignment in PAIRS:
+        linked = {i for i, _ in alignment.links}
+        for index, word in enumerate(pair.source):
+            unlinked[word.lower()] += index not in linked
+    assert {word for word, count in unlinked.items() if count} <= {",", "to"}
