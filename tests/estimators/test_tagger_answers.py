@@ -166,3 +166,13 @@ def test_what_cannot_be_answered(tagger, tmp_path):
     write_model(tmp_path / "other", {"kind": "model", "estimator": "parser"}, {})
     with pytest.raises(ModelFileError, match="'parser'; expected 'tagger'"):
         Tagger.load(tmp_path / "other")
+
+
+def test_fixed_tags_that_break_the_scheme_name_their_sentence():
+    words, tags = chunked(20)
+    tagger = Tagger(scheme="IOB2", max_iterations=5, progress=False).fit(words, tags)
+    many = words * 300  # several batches
+    fixed = [["?"] * len(sentence) for sentence in many]
+    fixed[5990] = ["I-NP"] + ["?"] * (len(many[5990]) - 1)
+    with pytest.raises(ValueError, match=r"sentence 5990 .* no sequence in the scheme IOB2"):
+        tagger.predict(many, fixed=fixed)

@@ -189,3 +189,30 @@ def test_unlabelled_words_count_at_most_what_labels_do():
     )
     assert weights(by_default).tobytes() == weights(by_hand).tobytes()
     assert weights(by_default).tobytes() != weights(whole).tobytes()
+
+
+# ------------------------------------------------------------------ sentences without tags
+
+
+def test_the_loss_is_labels_and_entropy_and_shares_and_penalty():
+    options = {"entropy_weight": 0.3, "share_weight": 0.7, "l2": 0.5, "progress": False}
+    tagger = Tagger(**options, max_iterations=30).fit(WORDS, TAGS, unlabelled=MORE)
+    n_known, n_others = sum(map(len, TAGS)), sum(map(len, MORE))
+    marginals = np.concatenate(tagger.predict_marginals(MORE, arrays=True))
+    flat = [tag for sequence in TAGS for tag in sequence]
+    shares = np.array([flat.count(tag) for tag in tagger.tags_]) / n_known
+    divergence = shares @ np.log(shares / marginals.mean(axis=0))
+    expected = (
+        -tagger.log_prob(WORDS, TAGS).sum()
+        + 0.3 * n_known * tagger.entropy(MORE).sum() / n_others
+        + 0.7 * n_known * divergence
+        + 0.25 * (tagger.weights_ @ tagger.weights_)
+    )
+    np.testing.assert_allclose(tagger.training_.loss, expected, rtol=1e-9)
+
+
+def test_shares_need_both_kinds_of_sentences():
+    with pytest.raises(ValueError, match="no sentences came without tags"):
+        Tagger(share_weight=1.0).fit(WORDS, TAGS)
+    with pytest.raises(ValueError, match="share_weight is -1"):
+        Tagger(share_weight=-1.0).fit(WORDS, TAGS)

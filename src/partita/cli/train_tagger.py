@@ -44,6 +44,9 @@ ARGUMENTS = (
     ),
     Argument("entropy_weight", float, 0.0, "of the entropy of unlabelled sentences"),
     Argument("entropy_ramp", int, 20, "iterations until that weight is reached"),
+    Argument(
+        "share_weight", float, None, "that tags there are as frequent (default: 1 with entropy)"
+    ),
     Argument("constraints", str, None, "expectations in MALLET's format", metavar="FILE"),
     Argument("constraint_weight", float, 1000.0, "of the constraints"),
     Argument("constraint_distance", str, "squared", "of the constraints", ("squared", "kl")),

@@ -229,6 +229,7 @@ def check_possible(p: LinearChain, places: Sequence[int]) -> None:
     impossible = np.flatnonzero(log_evidence(p) == -np.inf)
     if impossible.size:
         raise ValueError(
-            f"sentence {places[impossible[0]]} (counting from 0) has probability 0: no tags that "
-            "training saw together explain its words, and alpha is 0. Train with alpha above 0."
+            f"sentence {places[impossible[0]]} (counting from 0) has probability 0: no tags "
+            "that are allowed explain its words. Allow other tags (fixed, dictionary), or train "
+            "with alpha above 0."
         )

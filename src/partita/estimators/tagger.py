@@ -56,9 +56,14 @@ class Tagger(Parameters):
         A weight by tag, or "balanced": a sentence counts as much as its tags do on average, and
         with the objective "risk" a wrong tag costs the weight of the right one.
     entropy_weight, entropy_ramp
-        Weight of the entropy of sentences without tags, reached after so many iterations, which
-        follow a training without it. Too large a weight ends in a model that is sure of nonsense:
-        begin with 0.001, and judge on held-out data.
+        Weight of the mean entropy of a word in sentences without tags, times the number of words
+        with tags, so that it means the same however much text there is; reached after so many
+        iterations, which follow a training without it. Too large a weight ends in a model that is
+        sure of nonsense: begin with 0.03, and judge on held-out data.
+    share_weight
+        Weight of the divergence, per word with a tag, of the shares of tags in sentences without
+        tags from those in the labels. If left out, 1 beside entropy and otherwise 0: entropy alone
+        is least where only a few tags are left.
     constraints, constraint_weight, constraint_distance
         Expectation constraints (see `partita.data.constraints`), which sentences without tags
         should meet, or all if there are no such; their weight; "squared" or "kl".
@@ -103,6 +108,7 @@ class Tagger(Parameters):
         class_weights: Mapping[str, float] | str | None = None,
         entropy_weight: float = 0.0,
         entropy_ramp: int = 20,
+        share_weight: float | None = None,
         constraints: Sequence[ExpectationConstraint] | None = None,
         constraint_weight: float = 1000.0,
         constraint_distance: str = "squared",
@@ -129,6 +135,7 @@ class Tagger(Parameters):
         self.class_weights = class_weights
         self.entropy_weight = entropy_weight
         self.entropy_ramp = entropy_ramp
+        self.share_weight = share_weight
         self.constraints = constraints
         self.constraint_weight = constraint_weight
         self.constraint_distance = constraint_distance
@@ -195,7 +202,7 @@ class Tagger(Parameters):
         names = np.array(self.tags_, dtype=object)
         tags: list[list[str]] = [[] for _ in X]
         for answer in self._answers(X):
-            p = answer.p if known is None else answers.with_known(answer, known)
+            p = answer.p if known is None else self._restricted(X, answer, known)
             found = p.best.structures if decoder == "best" else answers.least_risk(p)
             for index, numbers in zip(answer.sentences, found, strict=True):
                 tags[index] = names[numbers].tolist()
@@ -286,7 +293,7 @@ class Tagger(Parameters):
         """Distributions over tags, for batches of the sentences that have words, in order."""
         known = None if fixed is None else self._numbers(X, fixed)
         for answer in self._answers(X):
-            yield answer.p if known is None else answers.with_known(answer, known)
+            yield answer.p if known is None else self._restricted(X, answer, known)
 
     # ------------------------------------------------------------------ why
 
@@ -326,6 +333,22 @@ class Tagger(Parameters):
 
     def _answers(self, sentences: Sequence[Any]) -> Iterator[answers.Answer]:
         return answers.distributions(self._fitted(), self.weights_, sentences)
+
+    def _restricted(
+        self, sentences: Sequence[Any], answer: answers.Answer, known: list[Any]
+    ) -> LinearChain:
+        """The distribution over sequences with the known tags, of which there must be one."""
+        p = answers.with_known(answer, known)
+        scheme = self.model_.tags.scheme
+        # Without a scheme every sequence is possible.
+        if scheme is not None:
+            impossible = p.structures.infer(p.scores).log_partition == -np.inf
+            for index in np.array(answer.sentences)[impossible].tolist():
+                raise ValueError(
+                    f"{where(sentences[index], index)} has fixed tags that no sequence in the "
+                    f"scheme {scheme} can keep. Correct them, or put '?' for some."
+                )
+        return p
 
     def _tags_to_compare(self, sentences: Sequence[Any], tags: Tags | None) -> list[list[str]]:
         found = tags_of(sentences, tags, self.tag_column)

@@ -17,7 +17,7 @@ from partita.estimators.extraction import Encoded, TemplateFeatures
 from partita.estimators.named_features import NamedFeatures
 from partita.estimators.tag_labels import TagSet, checked_tags, where
 from partita.estimators.tagger_run import RunOptions, run_lessons
-from partita.estimators.tagger_training import Expectations, Lessons
+from partita.estimators.tagger_training import Expectations, Lessons, tag_shares
 from partita.estimators.templates import (
     Description,
     default_templates,
@@ -55,6 +55,7 @@ class Curriculum:
     class_weights: Mapping[str, float] | str | None
     entropy_weight: float
     entropy_ramp: int
+    share_weight: float | None
     constraints: Sequence[ExpectationConstraint] | None
     constraint_weight: float
     constraint_distance: str
@@ -80,8 +81,10 @@ class Curriculum:
                 raise ValueError(f"{name} is {value!r}; expected one of {listed}.")
         if self.min_count is not None and self.min_count < 1:
             raise ValueError(f"min_count is {self.min_count}; expected 1 or more.")
-        if self.entropy_weight < 0:
-            raise ValueError(f"entropy_weight is {self.entropy_weight}; expected 0 or more.")
+        for name in ("entropy_weight", "share_weight"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < np.inf:
+                raise ValueError(f"{name} is {value}; expected a number, 0 or more.")
 
     def run_options(self) -> RunOptions:
         """What a training run needs to know."""
@@ -150,20 +153,35 @@ def fit_tagger(
     else:
         features, encoded = _features(curriculum, words)
     model = ChainModel(tag_set, features)
-    expectations = None
+    expectations = []
     if constraints:
-        expectations = number_constraints(
-            constraints,
-            words,
-            tag_set,
-            weight=curriculum.constraint_weight,
-            distance=curriculum.constraint_distance,
+        weight, distance = curriculum.constraint_weight, curriculum.constraint_distance
+        expectations.append(
+            number_constraints(constraints, words, tag_set, weight=weight, distance=distance)
         )
+    share_weight = _share_weight(curriculum, material)
+    if share_weight:
+        n_words = int(words.n_words.sum())
+        expectations.append(tag_shares(numbers, len(tag_set), n_words, share_weight))
     lessons = _lessons(curriculum, material, model, encoded, numbers, expectations)
     start = _first_weights(curriculum, model)
     judge = None if held_out is None else _held_out_lessons(curriculum, model, *held_out)
     risk = curriculum.objective == "risk"
     return model, run_lessons(lessons, curriculum.run_options(), start, risk=risk, held_out=judge)
+
+
+def _share_weight(curriculum: Curriculum, material: Material) -> float:
+    """The weight of the tags' shares: by default 1 beside entropy, where there are labels."""
+    n_full, n_partial, n_none = material.counts
+    labels_and_more = n_none > 0 and n_full + n_partial > 0
+    if curriculum.share_weight is None:
+        return 1.0 if curriculum.entropy_weight and labels_and_more else 0.0
+    if curriculum.share_weight and not labels_and_more:
+        raise ValueError(
+            f"share_weight is {curriculum.share_weight}, but no sentences came "
+            f"{'with' if n_none else 'without'} tags; expected both kinds, or a weight of 0."
+        )
+    return curriculum.share_weight
 
 
 def _held_out_lessons(
@@ -292,7 +310,7 @@ def _lessons(
     model: ChainModel,
     encoded: Encoded,
     numbers: list[IntArray],
-    expectations: Expectations | None,
+    expectations: Sequence[Expectations],
 ) -> Lessons:
     by_class = _class_weights(curriculum, material, model.tags)
     weights = material.weights
@@ -302,6 +320,10 @@ def _lessons(
         weights = np.array([extended[tags].mean() for tags in numbers]) * (
             1.0 if weights is None else weights
         )
+    # A word without a tag counts so much that all of them together count as those with tags do.
+    n_none = int(encoded.n_words[len(numbers) - material.counts[NONE] :].sum())
+    n_known = sum(int((tags >= 0).sum()) for tags in numbers)
+    share = (n_known or n_none) / max(n_none, 1)
     return Lessons(
         model,
         encoded,
@@ -310,7 +332,7 @@ def _lessons(
         material.counts[PARTIAL],
         weights,
         by_class,
-        curriculum.entropy_weight,
+        curriculum.entropy_weight * share,
         curriculum.entropy_ramp,
         expectations,
     )

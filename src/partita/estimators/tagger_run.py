@@ -59,7 +59,7 @@ def run_lessons(
 
 
 def _needs_start(lessons: Lessons, risk: bool) -> bool:
-    labels_teach = lessons.n_full + lessons.n_partial > 0 or lessons.expectations is not None
+    labels_teach = lessons.n_full + lessons.n_partial > 0 or bool(lessons.expectations)
     return labels_teach and (risk or lessons.entropy_weight > 0)
 
 

@@ -61,6 +61,26 @@ class Expectations:
         return Constraints(*tag_constraints(chains, self.rows[words], self.attributes, self.tags))
 
 
+def tag_shares(tags: Sequence[IntArray], n_tags: int, n_words: int, weight: float) -> Expectations:
+    """That tags without labels should be as frequent as those with: a constraint on every word.
+
+    weight * n_known * KL(shares of the known tags, expected shares), where n_known is the number
+    of known tags. Entropy alone is least where few tags are left, so it needs this beside it
+    (expectation regularisation, Mann & McCallum 2007).
+    """
+    known = np.concatenate([np.zeros(0, dtype=np.int64), *(each[each >= 0] for each in tags)])
+    counts = np.bincount(known, minlength=n_tags)
+    rows = Attributes(np.zeros(n_words, dtype=np.int32), np.arange(n_words + 1, dtype=np.int64))
+    return Expectations(
+        rows,
+        np.zeros(n_tags, dtype=np.int64),
+        np.arange(n_tags),
+        counts / len(known),
+        weight * len(known),
+        "kl",
+    )
+
+
 @dataclass(frozen=True)
 class Lessons:
     """Sentences in the order: all tags known, some known, none known; and what to do with them."""
@@ -75,8 +95,9 @@ class Lessons:
     class_weights: FloatArray | None = None
     """For each tag."""
     entropy_weight: float = 0.0
+    """Of the entropy of a sentence without tags."""
     entropy_ramp: int = 0
-    expectations: Expectations | None = None
+    expectations: Sequence[Expectations] = ()
     pieces: Mapping[str, list[Piece]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -134,20 +155,20 @@ class Lessons:
                 # have converged already.
                 weight = ramp(self.entropy_weight, over=self.entropy_ramp, start=-1)
             terms.append(weight * Entropy())
-        if self.expectations is not None:
-            terms.append(self.expectations.objective())
-        return terms
+        return terms + [expectations.objective() for expectations in self.expectations]
 
     def _without_labels(self, group: str, piece: Piece) -> dict[str, Any]:
         """Targets of entropy and expectations, which sentences without tags teach, if any came."""
         targets: dict[str, Any] = {}
         if self.entropy_weight and group == "none":
             targets["Entropy"] = None
-        if self.expectations is not None and (group == "none" or not self.pieces["none"]):
+        if group == "none" or not self.pieces["none"]:
             first = int(self.encoded.n_words[: piece.sentences.start].sum())
             words = slice(first, first + int(piece.chains.n_words.sum()))
-            target = self.expectations.target(piece.chains, words)
-            targets["GeneralizedExpectation"] = target
+            for number, expectations in enumerate(self.expectations, start=1):
+                # As `Sum.names` has it: a term of a kind that came before is numbered.
+                name = "GeneralizedExpectation" + (str(number) if number > 1 else "")
+                targets[name] = expectations.target(piece.chains, words)
         return targets
 
     def _counts(self, piece: Piece) -> Counts:
