@@ -1,0 +1,1 @@
+"""Translation by latent-variable conditional random fields over synchronous grammars."""

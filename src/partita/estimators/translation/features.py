@@ -1,0 +1,108 @@
+"""Features of translation rules: from weights to the scores of a sentence's parts, and back."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from partita.arrays import Array, FloatArray
+from partita.estimators.translation.sentences import SourceSentence
+from partita.features.base import FeatureMap
+from partita.grammars.source_parts import splits
+from partita.kernels import translation_features as kernels
+from partita.structures.batch import offsets, pieces
+
+N_VALUES = 4
+"""Features with a value: two of Model 1 and likeness for links, Model 1 for companions."""
+
+
+def n_weights(n_bits: int) -> int:
+    """Hashed weights, and those of features with a value behind them."""
+    return 2**n_bits + N_VALUES
+
+
+def first_weights(n_bits: int) -> FloatArray:
+    """Where training starts: Model 1 in both directions, even parts; words copied at no cost."""
+    weights = np.zeros(n_weights(n_bits))
+    weights[-N_VALUES:] = [0.5, 0.5, 0.0, 0.5]
+    return weights
+
+
+def feature_rows(sentence: SourceSentence, n_bits: int) -> list[tuple[slice, Array]]:
+    """For each kind of part: which parts, and the numbers of their weights, (n_parts, width)."""
+    parts, mask = sentence.parts, 2**n_bits - 1
+    words, classes = sentence.words, sentence.classes
+    n = parts.n_source
+
+    def rows(count: int, width: int) -> Array:
+        return np.empty((count, width), dtype=np.int32)
+
+    links = rows(len(parts.links.words), kernels.N_LINK)
+    word_of = np.repeat(np.arange(n), np.diff(parts.links.offsets))
+    kernels.links(words, classes, word_of, sentence.link_words, sentence.link_kinds, mask, links)
+    deletions = rows(n, kernels.N_DELETION)
+    kernels.deletions(words, classes, mask, deletions)
+    insertions = rows(len(parts.insertions.words), kernels.N_INSERTION)
+    boundary_of = np.repeat(np.arange(n + 1), np.diff(parts.insertions.offsets))
+    inserted = parts.insertions.words
+    kinds = sentence.insertion_kinds
+    kernels.insertions(words, classes, boundary_of, inserted, kinds, mask, insertions)
+    lengths = rows(parts.longest + 1, kernels.N_LENGTH)
+    kernels.lengths(n, mask, lengths)
+    binary = rows(2 * parts.n_splits, kernels.N_SPLIT)
+    kernels.splits(words, classes, *splits(n), mask, binary)
+    blocks = [links, deletions, insertions, lengths, binary]
+    ends = offsets(np.array([len(block) for block in blocks]))
+    return [
+        (slice(int(start), int(end)), block)
+        for start, end, block in zip(ends[:-1], ends[1:], blocks, strict=True)
+    ]
+
+
+class SentenceFeatures(FeatureMap):
+    """The features of the parts of source sentences, each sentence `n_copies` times in a row.
+
+    Weight numbers are worked out anew at every use, some 3 ns each: kept, they would take a
+    hundred kilobytes a sentence.
+    """
+
+    def __init__(
+        self, sentences: Sequence[SourceSentence], n_bits: int, *, n_copies: int = 1
+    ) -> None:
+        self.sentences = tuple(sentences)
+        self.n_bits = n_bits
+        self.n_weights = n_weights(n_bits)
+        self.n_copies = n_copies
+        sizes = np.repeat([sentence.parts.n_parts for sentence in sentences], n_copies)
+        self._offsets = offsets(sizes.astype(np.int64))
+        self.n_parts = int(self._offsets[-1])
+
+    def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
+        """The scores of the parts, the same for every copy."""
+        mine = pieces(out, self._offsets)
+        for index, sentence in enumerate(self.sentences):
+            scores = np.zeros(sentence.parts.n_parts)
+            for block, ids in feature_rows(sentence, self.n_bits):
+                kernels.gather(weights, ids, scores[block])
+            links, insertions = _blocks(sentence)
+            scores[links] += sentence.link_values @ weights[-N_VALUES:-1]
+            scores[insertions] += sentence.insertion_values @ weights[-1:]
+            for copy in range(self.n_copies):
+                mine[self.n_copies * index + copy] += scores
+
+    def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
+        """The gradient of the parts, summed over copies."""
+        mine = pieces(score_gradient, self._offsets)
+        for index, sentence in enumerate(self.sentences):
+            copies = mine[self.n_copies * index : self.n_copies * (index + 1)]
+            gradient = np.sum(copies, axis=0)
+            for block, ids in feature_rows(sentence, self.n_bits):
+                kernels.scatter(gradient[block], ids, out)
+            links, insertions = _blocks(sentence)
+            out[-N_VALUES:-1] += gradient[links] @ sentence.link_values
+            out[-1:] += gradient[insertions] @ sentence.insertion_values
+
+
+def _blocks(sentence: SourceSentence) -> tuple[slice, slice]:
+    """The parts of links and of insertions."""
+    parts = sentence.parts
+    return slice(0, parts.first_deletion), slice(parts.first_insertion, parts.first_length)

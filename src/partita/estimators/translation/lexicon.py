@@ -1,0 +1,277 @@
+"""Which words a translator may write: translations, insertions and copies, from Model 1."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partita.arrays import Array, FloatArray, IntArray
+from partita.estimators.alignment.model1 import WordTable, train_model1
+from partita.estimators.alignment.words import N_RESERVED, NULL, UNKNOWN, Numbered, Words
+from partita.structures.batch import offsets as offsets_of
+
+LEAST_LOG = -12.0
+"""Model 1 features below this say no more than that it does not believe in the pair."""
+LEAST_PROBABILITY = 1e-3
+"""In one of the directions, for a pair of words to be a candidate."""
+N_CLASSES = 120
+"""Frequent source words that are a class of their own; others are known by their ending."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class LexiconOptions:
+    """How large a lexicon may be."""
+
+    n_translations: int = 12
+    """Most translations of a word."""
+    n_insertions: int = 40
+    """Words that may be inserted anywhere."""
+    n_companions: int = 4
+    """Words that may be inserted behind a certain word only."""
+    n_iterations: int = 5
+    """Of Model 1, in each direction."""
+
+
+@dataclass(frozen=True, eq=False)
+class WordLists:
+    """For each source word a list of target words, with numbers for each."""
+
+    offsets: IntArray
+    """The entries of source word x: offsets[x] to offsets[x + 1], (n_source + 1,)."""
+    targets: NDArray[np.int32]
+    values: FloatArray
+    """(n_entries, n_values)."""
+
+    @classmethod
+    def of(cls, pairs: IntArray, values: FloatArray, n_source: int) -> Self:
+        """From pairs (source, target), which are sorted by source here."""
+        order = np.argsort(pairs[:, 0], kind="stable")
+        counts = np.bincount(pairs[:, 0], minlength=n_source)
+        return cls(offsets_of(counts), pairs[order, 1].astype(np.int32), values[order])
+
+    def rows(self, words: IntArray) -> tuple[IntArray, IntArray]:
+        """The entries of some words, end to end, and where those of each begin."""
+        counts = self.offsets[words + 1] - self.offsets[words]
+        starts = offsets_of(counts)
+        return np.arange(starts[-1]) + np.repeat(self.offsets[words] - starts[:-1], counts), starts
+
+    @property
+    def most(self) -> int:
+        """Most entries of a word."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
+class TranslationLexicon:
+    """The words of both sides, and what a source word may become.
+
+    `translations` has the values log t(y | x), log t(x | y), and how alike both are spelt;
+    `companions` has log t(y | x) of words to be inserted behind x.
+    """
+
+    source: Words
+    target: Words
+    translations: WordLists
+    companions: WordLists
+    insertions: IntArray
+    """Words that may be inserted anywhere."""
+
+    @classmethod
+    def learn(
+        cls,
+        source: Sequence[Sequence[str]],
+        target: Sequence[Sequence[str]],
+        options: LexiconOptions | None = None,
+        say: Say | None = None,
+    ) -> Self:
+        """Model 1 in both directions on a bitext, and the best pairs of words in either.
+
+        Of a source word the `n_translations` with the highest t(y | x) t(x | y) are kept, among
+        those that either direction believes in. A target word counts as inserted where Model 1's
+        best link is to the empty word, or to a source word that has a likelier partner; frequently
+        inserted words may be inserted anywhere, others behind the word whose partner they lost.
+
+        >>> lexicon = TranslationLexicon.learn(
+        ...     [["la", "maison"], ["la"]], [["the", "house"], ["the"]]
+        ... )
+        >>> [lexicon.target.names[y] for y in lexicon.choices(lexicon.source.number("la"))]
+        ['the']
+        """
+        options = options or LexiconOptions()
+        sides = Words.learn(source), Words.learn(target)
+        numbers = sides[0].encode(source), sides[1].encode(target)
+        sizes = len(sides[0]), len(sides[1])
+        tell = say or (lambda text: None)
+        tables: list[WordTable] = []
+        for one, other, name in ((0, 1, "target given source"), (1, 0, "source given target")):
+            table = train_model1(
+                numbers[one],
+                numbers[other],
+                sizes[one],
+                sizes[other],
+                n_iterations=options.n_iterations,
+            )
+            tell(f"Model 1, {name}: {len(table.probabilities):,} pairs of words")
+            tables.append(table)
+        pairs = _candidates(tables[0], tables[1], options.n_translations)
+        values = _values(pairs, tables[0], tables[1], *sides)
+        translations = WordLists.of(pairs, values, sizes[0])
+        anywhere, behind = _inserted(tables[0], *numbers)
+        insertions = np.array(
+            sorted(word for word, _ in anywhere.most_common(options.n_insertions)), dtype=np.int64
+        )
+        companions = _companions(behind, set(insertions.tolist()), options.n_companions)
+        logs = np.log(tables[0].probability(companions[:, 0], companions[:, 1]))
+        held = WordLists.of(companions, np.maximum(logs, LEAST_LOG)[:, np.newaxis], sizes[0])
+        return cls(sides[0], sides[1], translations, held, insertions)
+
+    def choices(self, word: int) -> list[int]:
+        """The translations of a source word, the likeliest in both directions first."""
+        start, end = self.translations.offsets[word : word + 2]
+        return self.translations.targets[start:end].tolist()
+
+    @property
+    def most_links(self) -> int:
+        """Most translations of a word; a copy counts."""
+        return max(self.translations.most, 1)
+
+    @property
+    def most_insertions(self) -> int:
+        """Most words that may be inserted at a place."""
+        return len(self.insertions) + self.companions.most
+
+    @cached_property
+    def feature_words(self) -> IntArray:
+        """The number by which features know each source word: rare words are like unknown ones."""
+        numbers = np.arange(len(self.source))
+        numbers[self.source.counts < 2] = UNKNOWN
+        return numbers
+
+    @cached_property
+    def classes(self) -> IntArray:
+        """A class for each source word: itself if it is frequent, else its last three letters."""
+        endings: dict[str, int] = {}
+        classes = np.arange(len(self.source))
+        for number, name in enumerate(self.source.names):
+            if number >= N_RESERVED + N_CLASSES:
+                classes[number] = (
+                    N_CLASSES + N_RESERVED + endings.setdefault(name[-3:], len(endings))
+                )
+        return classes
+
+    def header(self) -> dict[str, Any]:
+        """What a model file says about it, beside `arrays`."""
+        return {"source": self.source.header(), "target": self.target.header()}
+
+    def arrays(self) -> dict[str, Array]:
+        """The numbers for a model file."""
+        arrays: dict[str, Array] = {"insertions": self.insertions}
+        for name, lists in (("translations", self.translations), ("companions", self.companions)):
+            arrays |= {f"{name}.{field}": array for field, array in vars(lists).items()}
+        for name, words in (("source", self.source), ("target", self.target)):
+            arrays |= {f"{name}.{field}": array for field, array in words.arrays().items()}
+        return arrays
+
+    @classmethod
+    def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
+        """The lexicon that `header` and `arrays` describe."""
+
+        def part(name: str) -> dict[str, Array]:
+            prefix = f"{name}."
+            return {
+                key.removeprefix(prefix): array
+                for key, array in arrays.items()
+                if key.startswith(prefix)
+            }
+
+        return cls(
+            Words.restored(header["source"], part("source")),
+            Words.restored(header["target"], part("target")),
+            WordLists(**part("translations")),
+            WordLists(**part("companions")),
+            arrays["insertions"],
+        )
+
+
+def _candidates(forward: WordTable, backward: WordTable, most: int) -> IntArray:
+    """Pairs (source, target), at most `most` for each source word, best first."""
+    wide = 2 * most
+    there, p_there = forward.best(wide)
+    back, p_back = backward.best(wide)
+    pairs = np.concatenate(
+        [there[p_there >= LEAST_PROBABILITY], back[p_back >= LEAST_PROBABILITY][:, ::-1]]
+    )
+    pairs = np.unique(pairs[(pairs >= N_RESERVED).all(axis=1)], axis=0)
+    with np.errstate(divide="ignore"):
+        score = np.log(forward.probability(pairs[:, 0], pairs[:, 1]))
+        score += np.log(backward.probability(pairs[:, 1], pairs[:, 0]))
+    order = np.lexsort((-score, pairs[:, 0]))
+    pairs = pairs[order]
+    first = np.searchsorted(pairs[:, 0], pairs[:, 0])
+    kept: IntArray = pairs[np.arange(len(pairs)) - first < most]
+    return kept
+
+
+def _values(
+    pairs: IntArray, forward: WordTable, backward: WordTable, source: Words, target: Words
+) -> FloatArray:
+    """log t(y | x), log t(x | y) and likeness of each pair."""
+    with np.errstate(divide="ignore"):
+        there = np.log(forward.probability(pairs[:, 0], pairs[:, 1]))
+        back = np.log(backward.probability(pairs[:, 1], pairs[:, 0]))
+    alike = [likeness(source.names[x], target.names[y]) for x, y in pairs.tolist()]
+    logs = np.maximum(np.column_stack([there, back]), LEAST_LOG)
+    return np.column_stack([logs, np.array(alike, dtype=np.float64).reshape(-1)])
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two words are spelt: twice the common beginning over both lengths, 0 to 1.
+
+    >>> likeness("haus", "house"), likeness("park", "park")
+    (0.2222222222222222, 1.0)
+    """
+    common = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        common += 1
+    return 2.0 * common / max(len(one) + len(other), 1)
+
+
+def _inserted(
+    forward: WordTable, source: Numbered, target: Numbered
+) -> tuple[Counter[int], Counter[tuple[int, int]]]:
+    """How often each target word is inserted, and behind which source words (0 for none)."""
+    anywhere, behind = Counter[int](), Counter[tuple[int, int]]()
+    for index in range(len(source)):
+        words, others = source[index], target[index]
+        if not len(words) or not len(others):
+            continue
+        table = forward.matrix(words, others)
+        partner = table.argmax(axis=0)
+        strength = table[partner, np.arange(len(others))]
+        for place in set(partner.tolist()):
+            held = np.flatnonzero(partner == place)
+            if place != 0:
+                held = np.delete(held, strength[held].argmax())
+            lost = others[held].tolist()
+            anywhere.update(lost)
+            behind.update((int(words[place - 1]) if place else NULL, word) for word in lost)
+    return anywhere, behind
+
+
+def _companions(behind: Counter[tuple[int, int]], known: set[int], most: int) -> IntArray:
+    """Pairs (source, target): what is inserted behind a source word, but not anywhere."""
+    found: dict[int, list[int]] = {}
+    for (word, other), _ in behind.most_common():
+        held = found.setdefault(word, [])
+        if word != NULL and other not in known and len(held) < most:
+            held.append(other)
+    pairs = [(word, other) for word, others in found.items() for other in others]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
