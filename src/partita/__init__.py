@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from partita.distribution.projective_tree import ProjectiveTree
     from partita.distribution.spanning_tree import SpanningTree
     from partita.estimators.hidden_markov_tagger import HiddenMarkovTagger
+    from partita.estimators.parsing.parser import DependencyParser
     from partita.estimators.tagger import Tagger
     from partita.structures.hypergraph import Hypergraph
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DependencyParser",
     "HiddenMarkovTagger",
     "Hypergraph",
     "HypergraphDistribution",
@@ -36,6 +38,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "DependencyParser": "partita.estimators.parsing.parser",
     "HiddenMarkovTagger": "partita.estimators.hidden_markov_tagger",
     "Hypergraph": "partita.structures.hypergraph",
     "HypergraphDistribution": "partita.distribution.hypergraph",

@@ -1,0 +1,1 @@
+"""Dependency parsing: words to keys, keys to arcs, arcs to trees, trees to labels."""

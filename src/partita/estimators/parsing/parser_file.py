@@ -1,0 +1,84 @@
+"""Parsers in model files: their templates, lexicon, labels, options and weights."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partita.arrays import Array, FloatArray
+from partita.estimators.parsing.labels import LabelModel
+from partita.estimators.parsing.model import ParserModel
+from partita.estimators.parsing.templates import parse_templates
+from partita.estimators.parsing.words import Lexicon
+from partita.training.model_file import read_model, write_model
+
+ESTIMATOR = "parser"
+NOT_KEPT = ("warm_start", "rules", "features", "checkpoint", "resume", "log")
+"""Arguments that only training needs, or that the templates themselves hold."""
+
+
+class Contents(NamedTuple):
+    """What a parser is made of."""
+
+    model: ParserModel
+    weights: FloatArray
+    label_model: LabelModel | None
+    label_weights: FloatArray | None
+
+
+def write(
+    path: str | os.PathLike[str], contents: Contents, params: Mapping[str, Any], n_lifted: int
+) -> None:
+    """Write a model file in one step."""
+    model, label_model = contents.model, contents.label_model
+    header = {
+        "kind": "model",
+        "estimator": ESTIMATOR,
+        "options": {name: value for name, value in params.items() if name not in NOT_KEPT},
+        "own_features": params["features"] is not None,
+        "templates": [template.text for template in model.templates],
+        "known": {view: sorted(values) for view, values in model.lexicon.known.items()},
+        "kinds": list(model.lexicon.kinds),
+        "n_lifted": n_lifted,
+        "labels": None if label_model is None else list(label_model.names),
+        "label_columns": None if label_model is None else list(label_model.columns),
+    }
+    arrays = _packed("weights", contents.weights)
+    if contents.label_weights is not None:
+        arrays |= _packed("label_weights", contents.label_weights)
+    write_model(path, header, arrays)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Contents, dict[str, Any], int]:
+    """What a parser is made of, its arguments, and how many trees were lifted."""
+    found = read_model(path, estimator=ESTIMATOR)
+    header = found.header
+    params = dict(header["options"])
+    templates = parse_templates("\n".join(header["templates"]), os.fspath(path))
+    known = {view: frozenset(values) for view, values in header["known"].items()}
+    lexicon = Lexicon(known, tuple(header["kinds"]))
+    model = ParserModel(
+        templates, lexicon, params["n_bits"], params["projective"], params["single_root"]
+    )
+    if header["own_features"]:
+        params["features"] = templates
+    label_model, label_weights = None, None
+    if header["labels"] is not None:
+        columns = tuple(header["label_columns"])
+        label_model = LabelModel(tuple(header["labels"]), lexicon, params["label_bits"], columns)
+        label_weights = _unpacked("label_weights", found.arrays, label_model.n_weights)
+    weights = _unpacked("weights", found.arrays, model.n_weights)
+    return Contents(model, weights, label_model, label_weights), params, header["n_lifted"]
+
+
+def _packed(name: str, weights: FloatArray) -> dict[str, Array]:
+    """Weights that are not 0, and a bit for each that says which they are."""
+    used = weights != 0.0
+    return {f"{name}.used": np.packbits(used), name: weights[used]}
+
+
+def _unpacked(name: str, arrays: Mapping[str, Array], n_weights: int) -> FloatArray:
+    weights = np.zeros(n_weights)
+    weights[np.unpackbits(arrays[f"{name}.used"], count=n_weights).astype(np.bool_)] = arrays[name]
+    return weights

@@ -1,0 +1,98 @@
+"""Hashed features of the arcs of dependency trees, computed from keys of the words."""
+
+import numpy as np
+
+from partita.arrays import Array, FloatArray, IntArray
+from partita.features.base import FeatureMap
+from partita.kernels import arc_features
+from partita.kernels.arc_features import GROUP, MOST_KINDS, Keys
+from partita.structures.trees import Trees
+
+LEAST_BITS, MOST_BITS = 3, 28
+
+
+class ArcFeatures(FeatureMap):
+    """Features of all arcs of a batch of sentences, hashed into 2**n_bits weights.
+
+    Nothing is kept for an arc: the places of its weights follow from the keys of its two words
+    (see `partita.kernels.arc_features`), each time anew. Costs, for an arc, two weights for each
+    template; templates of one end only cost that for a word, direction and distance.
+
+    Parameters
+    ----------
+    trees
+        The sentences; unlabelled.
+    keys
+        Those of the nodes of all sentences, this batch's and maybe more.
+    first_nodes
+        (n_sentences,): where the nodes of each sentence begin among the keys; the root is first.
+    n_bits
+        The logarithm of the number of weights, 3 to 28.
+    """
+
+    def __init__(self, trees: Trees, keys: Keys, first_nodes: IntArray, n_bits: int) -> None:
+        self.n_parts = trees.n_parts
+        self.n_weights = 2**n_bits
+        self._keys = keys
+        self._shift = np.uint32(32 - n_bits)
+        self._shape = trees.n_words, first_nodes, trees.arc_offsets
+        self._most_places = most_places(keys)
+
+    def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
+        """out[arc] += the weights of its features; cells that are no arc stay as they are."""
+        arc_features.scores(weights, self._shift, self._keys, *self._shape, self._most_places, out)
+
+    def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
+        """out[weight] += the score gradients of the arcs that have its feature."""
+        arc_features.gradient(
+            score_gradient, self._shift, self._keys, *self._shape, self._most_places, out
+        )
+
+
+def most_places(keys: Keys) -> int:
+    """The most features that an arc can have, those of one end left out."""
+    n_pairs, n_sets = keys.head.shape[1], len(keys.set_between)
+    if n_sets == 0:
+        return int(n_pairs + 1)
+    largest = [
+        np.diff(ends).reshape(-1, n_sets).max(axis=0, initial=0)
+        for ends in (keys.set_head_ends, keys.set_modifier_ends)
+    ]
+    n_between = np.where(keys.set_between, MOST_KINDS, 1)
+    return int(n_pairs + 1 + (largest[0] * largest[1] * n_between).sum())
+
+
+def places(
+    keys: Keys, first_node: int, n_words: int, heads: IntArray, modifiers: IntArray, n_bits: int
+) -> list[Array]:
+    """For each of some arcs of a sentence, where the plain weights of its features lie.
+
+    In the order of the templates: pairs, then sets with their members, then those of the head
+    alone and of the modifier alone.
+    """
+    shift = np.uint32(32 - n_bits)
+    most = most_places(keys)
+    out, n_out = np.zeros((len(heads), most), dtype=np.uint32), np.zeros(len(heads), dtype=np.int64)
+    arc_features.places_of_arcs(
+        shift, keys, first_node, n_words, heads, modifiers, most, out, n_out
+    )
+    direction = (heads > modifiers).astype(np.int64)
+    ends = [
+        only[first_node + nodes] ^ direction_keys[direction]
+        for only, direction_keys, nodes in (
+            (keys.only_head, keys.only_head_direction, heads),
+            (keys.only_modifier, keys.only_modifier_direction, modifiers),
+        )
+    ]
+    alone = (np.concatenate(ends, axis=1) * arc_features.ODD) >> shift
+    return [
+        np.concatenate([out[arc, : n_out[arc]], alone[arc]]).astype(np.int64)
+        for arc in range(len(heads))
+    ]
+
+
+def with_distance(plain: Array, heads: IntArray | int, modifiers: IntArray | int) -> Array:
+    """Where the weights lie that belong to plain ones and the distance of the arc."""
+    distance = np.abs(np.asarray(heads) - np.asarray(modifiers))
+    slots = np.searchsorted([2, 3, 4, 5, 7, 11], distance, side="right") + 1
+    return np.asarray((plain & ~(GROUP - 1)) | ((plain + slots) & (GROUP - 1)))
