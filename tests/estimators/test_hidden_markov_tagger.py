@@ -338,11 +338,3 @@ def test_layout_counts_start_and_transitions_apart():
     assert start.tolist() == [1.0, 1.0]
     assert transitions.tolist() == [[0.0, 1.0], [0.0, 0.0]]
     assert emissions.tolist() == [[1.0, 0.0], [0.0, 1.0]]
-
-
-def test_fixed_tags_that_the_dictionary_rules_out_name_their_sentence():
-    tagger = pt.HiddenMarkovTagger(dictionary={"a": ["X"]}, min_count=1)
-    tagger.fit([["a", "b"], ["b", "b"]], [["X", "Y"], ["Y", "X"]])
-    fixed = [["?", "?"]] * 4999 + [["Y", "?"]]
-    with pytest.raises(ValueError, match=r"sentence 4999 .* has probability 0"):
-        tagger.predict([["a", "b"]] * 5000, fixed=fixed)

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from partita.data.constraints import ExpectationConstraint
 from partita.data.errors import DataError
 from partita.estimators.extraction import TemplateFeatures
 from partita.estimators.fields import Field, Template
 from partita.estimators.keys import Combination, KeyTable
+from partita.estimators.tagger import Tagger
 from partita.estimators.templates import (
     default_templates,
     parse_templates,
@@ -97,7 +99,7 @@ def test_every_attribute_by_a_slow_but_plain_way():
     rng = np.random.default_rng(0)
     words = [f"{'aA1'[i % 3]}{i}-x" for i in range(20)]
     sentences = [list(rng.choice(words, size=n)) for n in rng.integers(1, 9, size=30)]
-    templates = default_templates(["FORM"])
+    templates = default_templates({"FORM": ["x"]})
     features, encoded = TemplateFeatures.build(templates, read_words(sentences))
     expected = []
     for sentence in sentences:
@@ -166,3 +168,93 @@ def test_key_tables_dense_and_sparse(space):
     assert table.attributes(np.array([50, 4, -1, 3])).tolist() == [0, -1, -1, 1]
     empty = KeyTable(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), space)
     assert empty.attributes(np.array([50, -1])).tolist() == [-1, -1]
+
+
+# ------------------------------------------------------------------ values that hold several
+
+FEATS = [
+    [("dogs", "Case=Nom|Number=Plur"), ("bark", "_"), ("I", "Number=Sing|Case=Nom|Case=Nom")],
+    [("a", "Case=Acc")],
+]
+
+
+def built_on(text, sentences, columns=("FORM", "FEATS"), **options):
+    words = read_words(sentences, columns)
+    return TemplateFeatures.build(parse_templates(text), words, **options)
+
+
+def test_each_of_several_values_is_an_attribute():
+    features, encoded = built_on("FEATS[0].each\nFEATS[-1].lower.each FORM[0]", FEATS)
+    found = [sorted(row) for row in names(features, encoded)]
+    assert found == [
+        ["FEATS[-1].lower.each FORM[0]=_B-1|dogs", "FEATS[0].each=Case=Nom"]
+        + ["FEATS[0].each=Number=Plur"],
+        ["FEATS[-1].lower.each FORM[0]=case=nom|bark"]
+        + ["FEATS[-1].lower.each FORM[0]=number=plur|bark"],
+        ["FEATS[0].each=Case=Nom", "FEATS[0].each=Number=Sing"],
+        ["FEATS[-1].lower.each FORM[0]=_B-1|a", "FEATS[0].each=Case=Acc"],
+    ]
+    # The same attribute whatever its place in the value, so it occurs twice.
+    kept, _ = built_on("FEATS[0].each", FEATS, min_count=2)
+    assert [kept.name(number) for number in range(kept.n_attributes)] == ["FEATS[0].each=Case=Nom"]
+
+
+def test_new_values_may_hold_more_than_training_saw():
+    features, _ = built_on("FEATS[0].each", FEATS)
+    new = read_words([[("x", "A=1|B=2|C=3|Number=Sing|Case=Acc")], [("y", "_")]], ("FORM", "FEATS"))
+    found = names(features, features.encode(new))
+    assert found == [["FEATS[0].each=Number=Sing", "FEATS[0].each=Case=Acc"], []]
+
+
+def test_a_column_in_which_nothing_is_seen():
+    features, encoded = built_on(
+        "FEATS[0].each\nFEATS[-1].each\nFORM[0]", [[("x", "_"), ("y", "_")]]
+    )
+    assert names(features, encoded) == [["FEATS[-1].each=_B-1", "FORM[0]=x"], ["FORM[0]=y"]]
+
+
+def test_parts_by_their_place():
+    sentences = [[("Dogs", "dog|true|NNS"), ("bark", "bark|false|VBP")]]
+    features, encoded = built_on("2[0].part1\n2[-1].part3\n2[0].part4", sentences, ("0", "2"))
+    assert names(features, encoded) == [
+        ["2[0].part1=dog", "2[-1].part3=_B-1"],
+        ["2[0].part1=bark", "2[-1].part3=NNS"],
+    ]
+
+
+def test_default_features_see_parts():
+    joined = default_templates({"0": ["Dogs"] * 99, "2": ["dog|true"] * 98 + ["x|y|z"]})
+    assert [each.text for each in joined if each.text.startswith("2[0]")] == [
+        "2[0].part1",
+        "2[0].part2",
+    ]
+    sets = default_templates({"FORM": ["a", "b"], "FEATS": ["A=1|B=2", "_"]})
+    assert "FEATS[0].each" in [each.text for each in sets]
+    plain = default_templates({"FORM": ["a", "b"], "XPOS": ["NN", "|"]})
+    assert "XPOS[0]" in [each.text for each in plain]
+
+
+def test_one_field_that_sees_several_is_enough():
+    with pytest.raises(DataError, match=r"line 2: .* see several things each.*one such field"):
+        parse_templates("FORM[0]\nFEATS[0].each FEATS[-1].each")
+
+
+def test_a_tagger_with_sets_of_features_and_its_file(tmp_path):
+    tagger = Tagger(columns=["FORM", "FEATS"], progress=False, max_iterations=5)
+    tagger.fit(FEATS, [["N", "V", "P"], ["D"]])
+    assert "FEATS[0].each=Case=Acc" in {
+        strength.feature for strength in tagger.inspect(99).features["D"]
+    }
+    tagger.save(tmp_path / "model")
+    again = Tagger.load(tmp_path / "model")
+    assert again.log_prob(FEATS, [["N", "V", "P"], ["D"]]).tobytes() == (
+        tagger.log_prob(FEATS, [["N", "V", "P"], ["D"]]).tobytes()
+    )
+
+
+def test_a_constraint_on_one_of_several_values():
+    constraint = ExpectationConstraint("FEATS[0].each=Case=Nom", {"N": 1.0, "V": 0.0})
+    tagger = Tagger(columns=["FORM", "FEATS"], constraints=[constraint], progress=False)
+    tagger.fit(FEATS)
+    tags = tagger.predict(FEATS)[0]
+    assert (tags[0], tags[2]) == ("N", "N")

@@ -69,7 +69,7 @@ def _of_words(constraints: Sequence[ExpectationConstraint], words: Words) -> Att
         column, view = _sight(name, words, constraint)
         wanted.setdefault((column, view), {})[value] = index
     columns = [_column(words, *sight, values) for sight, values in wanted.items()]
-    table = np.stack(columns, axis=1)
+    table = np.concatenate(columns).T
     present = table >= 0
     offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(present.sum(axis=1))])
     return Attributes(table[present].astype(np.int32), offsets)
@@ -91,7 +91,7 @@ def _sight(name: str, words: Words, constraint: ExpectationConstraint) -> tuple[
 
 
 def _column(words: Words, column: str, view: str, values: Mapping[str, int]) -> IntArray:
-    """For each word the constraint that it falls under in this view, or -1."""
+    """For each word the constraints that it falls under in this view, or -1; (rows, n)."""
     lexicon = Lexicon(words.columns[column], [view])
     numbers = np.array([values.get(value, -1) for value in lexicon.values[view]] + [-1])
     return numbers[lexicon.codes(words.columns[column])[view]]

@@ -86,7 +86,7 @@ class TemplateFeatures:
             for (known, _, _), number, combination in zip(found, numbers, combinations, strict=True)
         ]
         columns = [
-            np.append(number, np.int32(ABSENT))[inverse]
+            np.append(number, np.int32(ABSENT))[inverse]  # (things that a view sees, words)
             for (_, inverse, _), number in zip(found, numbers, strict=True)
         ]
         features = cls(templates, lexicons, combinations, tables)
@@ -181,16 +181,17 @@ class TemplateFeatures:
     def _encoded(self, n_words: IntArray, columns: Sequence[NDArray[np.int32]]) -> Encoded:
         kinds = [template.transition for template in self.templates]
         n_all = int(n_words.sum())
-        of_words = [c for c, transition in zip(columns, kinds, strict=True) if not transition]
-        of_steps = [c for c, transition in zip(columns, kinds, strict=True) if transition]
-        words = _rows(of_words, n_all)
+        found: dict[bool, list[NDArray[np.int32]]] = {False: [], True: []}
+        for table, transition in zip(columns, kinds, strict=True):
+            found[transition] += list(table)
+        words = _rows(found[False], n_all)
         if _one_table(self.templates):
             return Encoded(n_words, words)
         # The step to a word belongs to it; the first word of a sentence has none.
         starts = np.cumsum(n_words) - n_words
         first = np.zeros(n_all, dtype=np.bool_)
         first[starts[n_words > 0]] = True
-        steps = [column[~first] for column in of_steps]
+        steps = [column[~first] for column in found[True]]
         return Encoded(n_words, words, _rows(steps, int((~first).sum())))
 
     def _count(self, *, transition: bool) -> int:
@@ -229,18 +230,23 @@ class Sight:
     def keys(
         self, template: Template, combination: Combination, *, learn: bool = False
     ) -> IntArray:
-        """The key of a template at every word."""
+        """The keys of a template at every word, (most that it has at one, n)."""
         if not template.fields:
-            return np.zeros(int(self._n_words.sum()), dtype=np.int64)
+            return np.zeros((1, int(self._n_words.sum())), dtype=np.int64)
         return combination.keys([self._at(field) for field in template.fields], learn=learn)
 
     def _at(self, field: Field) -> IntArray:
         column = (str(field.column), field.view)
         if column not in self._extended:
             size = len(self._lexicons[column[0]].values[field.view])
-            outside = size + np.arange(2 * self._reach)
-            self._extended[column] = np.concatenate([self._codes[column[0]][field.view], outside])
-        return self._extended[column][self._offset(field.offset)]
+            codes = self._codes[column[0]][field.view]
+            # What lies outside is one thing, even for a view that sees none or several inside.
+            outside = np.full((max(len(codes), 1), 2 * self._reach), ABSENT)
+            outside[0] = size + np.arange(2 * self._reach)
+            inside = np.full((len(outside), codes.shape[1]), ABSENT)
+            inside[: len(codes)] = codes
+            self._extended[column] = np.hstack([inside, outside])
+        return self._extended[column][:, self._offset(field.offset)]
 
     def _offset(self, offset: int) -> IntArray:
         """Where each word's neighbour stands; before the first word and after the last, beyond.
@@ -292,14 +298,14 @@ def _one_table(templates: Iterable[Template]) -> bool:
 def _unique(keys: IntArray, space: int) -> tuple[IntArray, IntArray, IntArray]:
     """The different keys in order, for each place its rank (-1 for none), and their counts."""
     present = keys >= 0
-    if space <= 4 * len(keys) + 2**16:
+    if space <= 4 * keys.size + 2**16:
         all_counts = np.bincount(keys[present], minlength=space)
         known = np.flatnonzero(all_counts)
         table = np.full(space + 1, ABSENT, dtype=np.int64)
         table[known] = np.arange(len(known))
         return known, table[keys], all_counts[known]
     known, inverse, counts = np.unique(keys[present], return_inverse=True, return_counts=True)
-    places = np.full(len(keys), ABSENT, dtype=np.int64)
+    places = np.full(keys.shape, ABSENT, dtype=np.int64)
     places[present] = inverse
     return known, places, counts
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from partita.estimators.views import is_multiple
+
 
 @dataclass(frozen=True)
 class Field:
@@ -28,7 +30,8 @@ class Field:
 class Template:
     """Fields that together form one attribute of a word, or of the step to it from the word before.
 
-    Where a field has nothing to see there is no attribute. A template without fields always holds.
+    Where a field has nothing to see there is no attribute; where one sees several things there is
+    an attribute for each. A template without fields always holds.
 
     >>> Template((Field("FORM", -1), Field("FORM"))).text
     'FORM[-1] FORM[0]'
@@ -38,6 +41,14 @@ class Template:
     transition: bool = False
     name: str = ""
     """How its attributes are shown; its text if empty."""
+
+    def __post_init__(self) -> None:
+        several = [field.text for field in self.fields if is_multiple(field.view)]
+        if len(several) > 1:
+            raise ValueError(
+                f"a template has {' and '.join(several)}, which see several things each; expected "
+                "one such field at most. Write a template for each of them."
+            )
 
     @property
     def text(self) -> str:

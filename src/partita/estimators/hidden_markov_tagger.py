@@ -356,8 +356,8 @@ class HiddenMarkovTagger(Parameters):
     ) -> list[Any]:
         """What `ask` finds in each sentence; `empty` for one without words.
 
-        Sentences of probability 0, which there are only without smoothing or with fixed tags that
-        the dictionary rules out, are an error if what is asked is of the `possible` ones.
+        Sentences of probability 0, which there are only without smoothing, are an error if what
+        is asked is of the `possible` ones.
         """
         full = [index for index, sentence in enumerate(sentences) if len(sentence)]
         answers = [empty] * len(sentences)
@@ -366,7 +366,7 @@ class HiddenMarkovTagger(Parameters):
         for p in self.distributions([sentences[i] for i in full], given):
             places = full[done : done + p.structures.n_sentences]
             done += len(places)
-            if possible and (self.alpha == 0 or fixed is not None):
+            if possible and self.alpha == 0:
                 check_possible(p, places)
             for place, answer in zip(places, ask(p), strict=True):
                 answers[place] = answer

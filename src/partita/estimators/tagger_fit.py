@@ -296,7 +296,7 @@ def _features(curriculum: Curriculum, words: Words) -> tuple[AnyFeatures, Encode
         return NamedFeatures.build(words, curriculum.min_count or 1)
     columns = tuple(words.columns)
     if curriculum.features is None:
-        templates = default_templates(columns)
+        templates = default_templates(words.columns)
         usual = 2 if words.n_words.sum() >= MANY_WORDS else 1
     else:
         templates = resolved(read_templates(curriculum.features), columns)

@@ -11,23 +11,30 @@ it stands for a plain table of such steps; # begins a comment.
     transition:
     transition: FORM[0].capital
 
+A column may hold several values with bars between them: `FEATS[0].each` makes an attribute of each,
+and `2[0].part3` sees the third (see `partita.estimators.views`).
+
 Files of CRF++ are read as they are, see `partita.estimators.crfpp`.
 """
 
 import os
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from partita.data.errors import DataError
 from partita.estimators import crfpp
 from partita.estimators.fields import Field, Template
-from partita.estimators.views import find_view
+from partita.estimators.views import BAR, NOTHING, find_parts
 
 FIELD = re.compile(r"(?P<column>[^\s\[\]]+)\[(?P<offset>[+-]?\d+)\](?:\.(?P<view>[\w.]+))?")
 TRANSITION = "transition:"
 MEMORY = "<templates>"
+
+NEARLY_ALL = 0.95
+"""Of the values of a column; a bar may also be a word."""
 
 Description = str | os.PathLike[str] | Sequence[Template]
 """Templates, their text (ours or CRF++'s), or a path to a file with it."""
@@ -71,16 +78,50 @@ def parse_templates(text: str, source: str = MEMORY) -> tuple[Template, ...]:
     return tuple(templates)
 
 
-def default_templates(columns: Sequence[str]) -> tuple[Template, ...]:
+def default_templates(columns: Mapping[str, Sequence[str]]) -> tuple[Template, ...]:
     """Features that serve most taggers: of words in the first column, and of all other columns.
 
-    >>> len(default_templates(["FORM"])), len(default_templates(["FORM", "XPOS"]))
-    (38, 52)
+    Where the values of another column hold several with bars between them, every part is an
+    attribute of its own.
+
+    >>> len(default_templates({"FORM": ["dogs"]}))
+    38
+    >>> len(default_templates({"FORM": ["dogs", "bark"], "XPOS": ["NNS", "VBP"]}))
+    52
+    >>> len(default_templates({"FORM": ["dogs", "bark"], "2": ["dog|true|NN", "bark|false|VB"]}))
+    47
     """
+    first, *others = columns
     text = WORD_TEMPLATES
-    for other in columns[1:]:
-        text += OTHER_TEMPLATES.replace("C[", f"{other}[")
-    return parse_templates(text.replace("W[", f"{columns[0]}[") + TRANSITION)
+    for other in others:
+        views = part_views(columns[other])
+        if not views:
+            text += OTHER_TEMPLATES.replace("C[", f"{other}[")
+        for view in views:
+            text += PART_TEMPLATES.replace("C[", f"{other}[").replace(".part", f".{view}")
+    return parse_templates(text.replace("W[", f"{first}[") + TRANSITION)
+
+
+def part_views(values: Sequence[str]) -> tuple[str, ...]:
+    """The views of a column whose values hold several with bars between them; none elsewhere.
+
+    `part1`, `part2`, ... where (nearly) all values have the same number of parts, which stand for
+    different things then; `each` for sets such as `Case=Nom|Number=Sing`, also of one or none.
+
+    >>> part_views(["dog|true|NN", "bark|false|VB"]), part_views(["Case=Nom|Number=Sing", "_"])
+    (('part1', 'part2', 'part3'), ('each',))
+    >>> part_views(["NN", "|", "VB"])
+    ()
+    """
+    counts = Counter(values)
+    n_parts: Counter[int] = Counter()
+    for value, count in counts.items():
+        n_parts[value.count(BAR) + 1] += count
+    usual, n_usual = max(n_parts.items(), key=lambda item: item[1], default=(1, 0))
+    if usual > 1 and n_usual >= NEARLY_ALL * len(values):
+        return tuple(f"part{number}" for number in range(1, usual + 1))
+    named = all("=" in part for v in counts if v not in NOTHING for part in v.split(BAR))
+    return ("each",) if named and len(n_parts) > 1 else ()
 
 
 def resolved(templates: Sequence[Template], columns: Sequence[str]) -> tuple[Template, ...]:
@@ -119,7 +160,7 @@ def parse_field(text: str) -> Field | None:
     if found is None:
         return None
     view = found["view"] or ""
-    find_view(view)
+    find_parts(view)
     return Field(found["column"], int(found["offset"]), view)
 
 
@@ -140,7 +181,10 @@ def _parse_line(line: str, source: str, number: int) -> Template:
                 "FORM[0].suffix3, with blanks between them. Name a file by a pathlib.Path.",
             )
         fields.append(field)
-    return Template(tuple(fields), transition=transition)
+    try:
+        return Template(tuple(fields), transition=transition)
+    except ValueError as error:
+        raise DataError(source, number, str(error)) from None
 
 
 WORD_TEMPLATES = """
@@ -201,3 +245,10 @@ C[0] W[0].lower
 C[-1] C[1]
 """
 """Of every other column, C."""
+
+PART_TEMPLATES = """
+C[-1].part
+C[0].part
+C[1].part
+"""
+"""Of every other column whose values hold several, for each view of them."""

@@ -2,6 +2,9 @@
 
 A view turns a value of a column into another text, or into None where there is nothing to see (the
 suffix of a word that is too short). Views are chained by dots: `lower.suffix3`.
+
+A value may hold several with bars between them, such as `Case=Nom|Number=Sing` or `dog|false|NN`.
+`part2` sees the second of them; `each` sees all of them, and makes an attribute of each.
 """
 
 import re
@@ -9,6 +12,7 @@ from collections.abc import Callable
 from itertools import groupby
 
 View = Callable[[str], str | None]
+Parts = Callable[[str], list[str]]
 
 PLAIN: dict[str, View] = {}
 SIZED: dict[str, Callable[[str, int], str | None]] = {}
@@ -32,6 +36,10 @@ class _Kinds(dict[int, str]):
 KINDS = _Kinds()
 BAR = "|"
 """Between the parts of a value that holds several."""
+EACH = "each"
+"""The view that sees several things at once: the last of a chain."""
+NOTHING = ("", "_")
+"""Values without parts; CoNLL-U has `_`."""
 LONG_RUN = re.compile(r"(.)\1{4,}", re.DOTALL)
 
 
@@ -116,6 +124,35 @@ PLAIN.update(
 SIZED.update(part=part, prefix=prefix, suffix=suffix)
 
 
+def is_multiple(name: str) -> bool:
+    """Whether a view sees several things in one value.
+
+    >>> is_multiple("lower.each"), is_multiple("lower")
+    (True, False)
+    """
+    return name.rpartition(".")[2] == EACH
+
+
+def find_parts(name: str) -> Parts:
+    """The function that lists what a view sees in a value: nothing, one thing, or several.
+
+    >>> find_parts("lower.each")("Case=Nom|Number=Sing"), find_parts("each")("_")
+    (['case=nom', 'number=sing'], [])
+    >>> find_parts("suffix3")("Running"), find_parts("suffix3")("an")
+    (['ing'], [])
+    """
+    if not is_multiple(name):
+        view = find_view(name)
+        return lambda text: [] if (seen := view(text)) is None else [seen]
+    before = find_view(name.removesuffix(EACH).removesuffix("."))
+
+    def parts(text: str) -> list[str]:
+        seen = before(text)
+        return [] if seen is None or seen in NOTHING else list(dict.fromkeys(seen.split(BAR)))
+
+    return parts
+
+
 def find_view(name: str) -> View:
     """The function of a view, or of several chained by dots; "" is the text itself.
 
@@ -149,5 +186,6 @@ def _single(name: str) -> View:
         return lambda text: function(text, size)
     raise ValueError(
         f"there is no view {name!r}; there are {', '.join(PLAIN)}, and with a length "
-        f"{', '.join(f'{known}1' for known in SIZED)} and so on. Chain them by dots."
+        f"{', '.join(f'{known}1' for known in SIZED)} and so on; each comes last. Chain them by "
+        "dots."
     )
