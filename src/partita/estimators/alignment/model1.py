@@ -105,6 +105,14 @@ class WordTable:
         kept = order[rank < k]
         return np.column_stack([source[kept], self.targets[kept]]), self.probabilities[kept]
 
+    def pruned(self, min_probability: float) -> "WordTable":
+        """Without the entries below a probability, which become `unseen`."""
+        kept = self.probabilities >= min_probability
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
+        return WordTable(
+            ends[self.offsets], self.targets[kept], self.probabilities[kept], self.unseen
+        )
+
     def arrays(self) -> dict[str, Array]:
         """The numbers for a model file."""
         return dict(vars(self))

@@ -47,6 +47,11 @@ class Numbered:
         """Of each sentence."""
         return np.diff(self.offsets)
 
+    def between(self, start: int, end: int) -> "Numbered":
+        """The sentences from `start` to `end`, which share the memory of all."""
+        ends = self.offsets[start : end + 1]
+        return Numbered(self.numbers[ends[0] : ends[-1]], ends - ends[0])
+
     def select(self, places: Sequence[int] | IntArray) -> "Numbered":
         """Some of the sentences, in the order of `places`."""
         chosen = [self[int(place)] for place in places]

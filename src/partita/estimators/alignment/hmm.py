@@ -1,0 +1,98 @@
+"""The hidden Markov model of alignment: words translate words, and places follow places."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from partita.arrays import Array, FloatArray, IntArray
+from partita.distribution.linear_chain import LinearChain
+from partita.estimators.alignment.directed import DirectedModel
+from partita.estimators.alignment.jumps import Jumps
+from partita.estimators.alignment.model1 import WordTable
+from partita.estimators.alignment.words import Numbered, WordNumbers
+from partita.kernels import hmm_alignment_best, hmm_alignment_steps
+from partita.structures.batch import offsets as offsets_of
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenMarkovAlignment(DirectedModel):
+    """p(target, alignment | source): a chain over the places that target words come from.
+
+    From place k, a target word comes from place i with probability (1 - p0) p(i | k), see `Jumps`,
+    or from the empty word, with p0, and the place stays k. A posterior costs O(n) for each target
+    word, since distances are clipped.
+
+    >>> from partita.estimators.alignment.hmm_training import train_hmm
+    >>> from partita.estimators.alignment.words import Words
+    >>> french = [["la", "maison", "bleue"], ["la", "fleur", "bleue"], ["la", "maison"]]
+    >>> english = [["the", "blue", "house"], ["the", "blue", "flower"], ["the", "house"]]
+    >>> source, target = Words.learn(french), Words.learn(english)
+    >>> numbers = source.encode(french), target.encode(english)
+    >>> forward, backward = train_hmm(*numbers, len(source), len(target))
+    >>> forward.best(*numbers)[0]  # the places that the, blue and house come from
+    array([0, 2, 1])
+    """
+
+    table: WordTable
+    jumps: Jumps
+    null_probability: float
+
+    def _posteriors(self, source: Numbered, target: Numbered) -> tuple[FloatArray, FloatArray]:
+        cells = self.table.cells(source, target)
+        out = np.empty_like(cells)
+        log_likelihood: FloatArray = hmm_alignment_steps.posteriors(
+            cells, *self._shape(source, target), out
+        )
+        return out, log_likelihood
+
+    def _best(self, source: Numbered, target: Numbered) -> IntArray:
+        out = np.empty(len(target.numbers), dtype=np.int64)
+        hmm_alignment_best.best_pairs(
+            self.table.cells(source, target), *self._shape(source, target), out
+        )
+        return out
+
+    def _shape(self, source: Numbered, target: Numbered) -> tuple[Any, ...]:
+        n_source, n_target = source.n_words + 1, target.n_words
+        places = offsets_of(n_source * n_target), n_source, n_target
+        return *places, self.jumps.weights, self.jumps.starts, self.null_probability
+
+    def distribution(self, source: WordNumbers, target: WordNumbers) -> LinearChain:
+        """The alignments of one pair as a linear chain with 2 n + 1 tags.
+
+        Tag i is place i; tag n + k the empty word at place k, and 2 n before the first jump. Its
+        log-partition is log p(target | source). For questions that the fast recursion does not
+        answer; O(m n²).
+        """
+        n = len(source)
+        with np.errstate(divide="ignore"):
+            words = np.log(self.table.matrix(source, target))
+            start, table = map(np.log, self.jumps.probabilities(n))
+            jump, stay = np.log([1 - self.null_probability, self.null_probability])
+        words[:, (words == -np.inf).all(axis=0)] = 0.0
+        unary = np.concatenate([words[1:], np.repeat(words[:1], n + 1, axis=0)]).T
+        unary[0] += np.concatenate([start + jump, np.full(n, -np.inf), [stay]])
+        pairwise = np.full((2 * n + 1, 2 * n + 1), -np.inf)
+        pairwise[:n, :n] = pairwise[n : 2 * n, :n] = table + jump
+        pairwise[2 * n, :n] = start + jump
+        places = np.arange(n)
+        pairwise[places, n + places] = stay
+        places = np.arange(n, 2 * n + 1)
+        pairwise[places, places] = stay
+        return LinearChain(unary, pairwise)
+
+    def header(self) -> dict[str, Any]:
+        """What a model file says about it, beside `arrays`."""
+        return {"null_probability": self.null_probability}
+
+    def arrays(self) -> dict[str, Array]:
+        """The numbers for a model file."""
+        return {**self.table.arrays(), **self.jumps.arrays()}
+
+    @classmethod
+    def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
+        """The model that `header` and `arrays` describe."""
+        table, jumps = WordTable.restored(arrays), Jumps.restored(arrays)
+        return cls(table, jumps, header["null_probability"])
