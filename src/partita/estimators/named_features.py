@@ -1,18 +1,15 @@
 """Features that users bring: dictionaries as scikit-learn's and CRFsuite's users have them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from partita.arrays import Array
 from partita.estimators.extraction import Encoded
+from partita.estimators.feature_columns import NUMBERS, FeatureColumns
 from partita.estimators.words import Words
-from partita.features.rows import Attributes
 from partita.features.vocabulary import Vocabulary, VocabularyBuilder
-
-NUMBERS = (bool, int, float)
 
 
 class NamedFeatures:
@@ -36,7 +33,7 @@ class NamedFeatures:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._items = _Items(vocabulary)
+        self._columns = FeatureColumns(vocabulary)
         self.n_attributes = len(vocabulary)
 
     @classmethod
@@ -50,25 +47,10 @@ class NamedFeatures:
 
     def encode(self, words: Words) -> Encoded:
         """The known features of new sentences."""
-        try:
-            rows = self._plain_rows(words.features)
-        except (_NotPlain, AttributeError, TypeError):
+        rows = self._columns.rows(words.features)
+        if rows is None:
             rows = self._vocabulary.attributes(named_rows(words.features))
         return Encoded(words.n_words, rows)
-
-    def _plain_rows(self, tokens: Sequence[Any]) -> Attributes:
-        """`encode` where all tokens are dictionaries of text and truth values: no names are made.
-
-        An item whose value is a list cannot be looked up (TypeError), and a list of names has no
-        items (AttributeError).
-        """
-        items = chain.from_iterable(token.items() for token in tokens)
-        numbers = np.array(list(map(self._items.__getitem__, items)), dtype=np.int32)
-        sizes = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
-        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
-        known = numbers >= 0
-        before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(known)])
-        return Attributes(numbers[known], before[ends])
 
     def name(self, attribute: int, *, transition: bool = False) -> str:
         """The feature with a number."""
@@ -86,31 +68,6 @@ class NamedFeatures:
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> "NamedFeatures":
         """From what a model file kept."""
         return cls(Vocabulary(header["names"]))
-
-
-class _NotPlain(Exception):  # noqa: N818 (a signal, not an error)
-    """A feature has a value that is neither text nor 1 nor 0."""
-
-
-class _Items(dict[tuple[str, Any], int]):
-    """The number of a feature's key and value, -1 where it is absent; those seen are kept."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        super().__init__()
-        self._vocabulary = vocabulary
-
-    def __missing__(self, item: tuple[str, Any]) -> int:
-        key, value = item
-        if type(value) is str:
-            number = self._vocabulary.get(f"{key}:{value}", -1)
-        elif type(value) in NUMBERS and value in (0, 1):
-            number = self._vocabulary.get(key, -1) if value else -1
-        else:
-            raise _NotPlain
-        # Text that is not known is not kept: there is no end to it.
-        if number >= 0 or not value:
-            self[item] = number
-        return number
 
 
 def named_rows(tokens: Iterable[Any]) -> Iterator[list[str] | dict[str, float]]:
