@@ -1,0 +1,124 @@
+"""Several batches as one: sets of structures of different kinds, compared with each other."""
+
+from collections.abc import Sequence
+from itertools import pairwise, starmap
+from typing import Any, Self
+
+import numpy as np
+
+from partita.arrays import Array, BoolArray, FloatArray
+from partita.structures.base import Best, Inference, Structure, Structures
+
+
+class JoinedStructures(Structures):
+    """The sentences of several `Structures`, one after the other, each with parts of its own.
+
+    For objectives that compare sets of different kinds, as `ContrastiveEstimation` does with the
+    derivations of a pair and those of all translations.
+
+    >>> from partita.structures.chains import Chains
+    >>> chains = Chains([1], n_tags=2, shared=True), Chains([1], n_tags=3, shared=True)
+    >>> joined = JoinedStructures(chains)
+    >>> np.exp(joined.infer(np.zeros(joined.n_parts)).log_partition).round(9)
+    array([2., 3.])
+    """
+
+    def __init__(self, members: Sequence[Structures]) -> None:
+        self.members = tuple(members)
+        sizes = [np.diff(member.part_offsets) for member in members]
+        self.part_offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
+        self.n_words = np.concatenate([member.n_words for member in members])
+        self._parts = _blocks([member.n_parts for member in members])
+        self._sentences = _blocks([member.n_sentences for member in members])
+
+    def is_same_set(self, other: Self) -> bool:
+        """The same members in the same order."""
+        return len(self.members) == len(other.members) and all(
+            type(mine) is type(its) and mine.is_same_set(its)
+            for mine, its in zip(self.members, other.members, strict=True)
+        )
+
+    def infer(self, scores: FloatArray) -> Inference:
+        """Each member's own inference."""
+        found = [member.infer(mine) for member, mine in self._with(scores)]
+        return Inference(
+            np.concatenate([inference.log_partition for inference in found]),
+            np.concatenate([inference.marginals for inference in found]),
+            tuple(found),
+        )
+
+    def covariance_product(
+        self, scores: FloatArray, inference: Inference, direction: FloatArray
+    ) -> FloatArray:
+        """Each member's own product."""
+        return np.concatenate(
+            [
+                member.covariance_product(mine, known, along)
+                for (member, mine), known, along in zip(
+                    self._with(scores), inference.state, self._split(direction), strict=True
+                )
+            ]
+        )
+
+    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
+        """Those of the members."""
+        members = zip(self._with(scores), inference.state, strict=True)
+        return _chained([member.covariance(mine, known) for (member, mine), known in members])
+
+    def argmax(self, scores: FloatArray) -> Best:
+        """Those of the members."""
+        found = [member.argmax(mine) for member, mine in self._with(scores)]
+        structures = _chained([best.structures for best in found])
+        return Best(structures, np.concatenate([best.scores for best in found]))
+
+    def max_marginals(self, scores: FloatArray) -> FloatArray:
+        """Those of the members."""
+        return np.concatenate([member.max_marginals(mine) for member, mine in self._with(scores)])
+
+    def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
+        """Those of the members."""
+        return _chained([member.k_best(mine, k) for member, mine in self._with(scores)])
+
+    def sample(
+        self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
+    ) -> list[Structure]:
+        """Those of the members."""
+        members = zip(self._with(scores), inference.state, strict=True)
+        return _chained(
+            [member.sample(mine, known, size, rng) for (member, mine), known in members]
+        )
+
+    def is_choice(self) -> BoolArray:
+        """Those of the members."""
+        return np.concatenate([member.is_choice() for member in self.members])
+
+    def why_empty(self, scores: FloatArray, sentence: int) -> str:
+        """What the member that has the sentence says."""
+        for (member, mine), block in zip(self._with(scores), self._sentences, strict=True):
+            if sentence < block.stop:
+                return member.why_empty(mine, sentence - block.start)
+        raise IndexError(sentence)
+
+    def counts(self, structures: Sequence[Structure]) -> FloatArray:
+        """Those of the members."""
+        return np.concatenate(
+            [
+                member.counts(structures[block])
+                for member, block in zip(self.members, self._sentences, strict=True)
+            ]
+        )
+
+    def _split(self, vector: Array) -> list[Array]:
+        return [vector[block] for block in self._parts]
+
+    def _with(self, scores: FloatArray) -> list[tuple[Structures, FloatArray]]:
+        return list(zip(self.members, self._split(scores), strict=True))
+
+
+def _blocks(sizes: Sequence[int]) -> list[slice]:
+    ends = np.cumsum([0, *sizes]).tolist()
+    return list(starmap(slice, pairwise(ends)))
+
+
+def _chained(lists: Sequence[list[Any]]) -> list[Any]:
+    return [item for items in lists for item in items]
