@@ -52,7 +52,7 @@ MISTAKES = [
     ("train tagger train.conllu --features {0}/latin.conllu -o m", "the byte 0xe4 at position"),
     ("train tagger train.conllu --entropy-weight 1 -o m", "entropy_weight is 1.0, but no sent"),
     ("predict train.conllu raw.txt", "train.conllu begins with b'# sent_i'; expected a file"),
-    ("predict {0}/other.model raw.txt", "holds a model of kind 'parser'; expected one of tagger"),
+    ("predict {0}/other.model raw.txt", "holds a model of kind 'juggler'; expected one of tagger"),
     ("predict {0}/run.checkpoint raw.txt", "holds a checkpoint; expected a model"),
     ("predict tagger.model {0}/short.conllu -o out", "short.conllu, line 2: found 2 columns"),
     ("predict tagger.model raw.txt --k-best 0", "--k-best is 0; expected 1 or more"),
@@ -85,7 +85,7 @@ def broken(tmp_path_factory):
         (directory / name).write_bytes(data)
     chunks = Tagger().fit([[("dog", "NN")]], [["B-NP"]])
     chunks.save(directory / "chunks.model")
-    write_model(directory / "other.model", {"kind": "model", "estimator": "parser"}, {})
+    write_model(directory / "other.model", {"kind": "model", "estimator": "juggler"}, {})
     write_model(directory / "run.checkpoint", {"kind": "checkpoint"}, {})
     return directory
 

@@ -4,21 +4,25 @@ import inspect
 
 import pytest
 
-from partita.cli import select, simulate, train_hmm, train_tagger
+from partita.cli import select, simulate, train_hmm, train_parser, train_tagger
 from partita.cli.models import ESTIMATORS, estimator_class
 from partita.cli.parser import build_parser
 from partita.estimators import selection, simulation
 
 # An option that every command has.
-OTHERS = {"tagger": {"tag_column"}, "hmm": set[str]()}
-TABLES = {"tagger": train_tagger.ARGUMENTS, "hmm": train_hmm.ARGUMENTS}
+OTHERS = {"tagger": {"tag_column"}}
+TABLES = {
+    "tagger": train_tagger.ARGUMENTS,
+    "hmm": train_hmm.ARGUMENTS,
+    "parser": train_parser.ARGUMENTS,
+}
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_one_to_one(kind):
     parameters = inspect.signature(estimator_class(kind)).parameters
     defaults = {name: parameter.default for name, parameter in parameters.items()}
-    assert defaults.keys() == OTHERS[kind] | {argument.name for argument in TABLES[kind]}
+    assert defaults.keys() == OTHERS.get(kind, set()) | {argument.name for argument in TABLES[kind]}
     for argument in TABLES[kind]:
         assert argument.default == defaults[argument.name], argument.name
 

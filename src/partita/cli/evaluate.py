@@ -1,11 +1,11 @@
 """`partita evaluate MODEL GOLD`: how good the answers are, and whether probabilities mean it."""
 
-from partita.cli import evaluate_tags
+from partita.cli import evaluate_tags, evaluate_trees
 from partita.cli.families import add_families, run_family
 from partita.cli.models import check_output, load_model
 from partita.cli.options import Commands, Options, add_command, add_reading
 
-FAMILIES = (evaluate_tags.FAMILY,)
+FAMILIES = (evaluate_tags.FAMILY, evaluate_trees.FAMILY)
 
 
 def add(commands: Commands) -> None:

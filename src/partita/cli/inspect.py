@@ -42,7 +42,7 @@ def _by_probabilities(model: Model, options: Options) -> None:
 
 
 FAMILIES = (
-    Family("taggers", ("tagger",), _by_features),
+    Family("taggers and parsers", ("tagger", "parser"), _by_features),
     Family("hidden Markov models", ("hmm",), _by_probabilities),
 )
 

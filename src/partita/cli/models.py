@@ -13,6 +13,7 @@ from partita.data.schemes import Scheme
 ESTIMATORS = {
     "tagger": ("partita.estimators.tagger", "Tagger"),
     "hmm": ("partita.estimators.hidden_markov_tagger", "HiddenMarkovTagger"),
+    "parser": ("partita.estimators.parsing.parser", "DependencyParser"),
 }
 """By the name in a model file's header: the module and the class."""
 
@@ -60,6 +61,14 @@ def load_model(path: str) -> Model:
         about.get("column") or header.get("options", {}).get("tag_column"),
         about.get("scheme"),
     )
+
+
+def is_model(path: str) -> bool:
+    """Whether a file is a model of whatever kind, and not data."""
+    from partita.training.model_file import MAGIC
+
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
 
 
 def save_model(path: str, estimator: Any, about: Mapping[str, Any]) -> None:

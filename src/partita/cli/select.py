@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from partita.cli.families import Family, run_family
 from partita.cli.labels import add_fixed, fixed_tags
 from partita.cli.models import Model, check_output, load_model, tag_column
 from partita.cli.options import (
@@ -72,14 +73,17 @@ def add(commands: Commands) -> None:
 
 def run(options: Options) -> None:
     """Rank, and write what comes first."""
-    from partita.cli.questions import predicted, seen_by
-    from partita.estimators.selection import rank, take
-
     if options.output != STANDARD:
         check_output(options.output)
     if options.batch_words < 1:
         raise ValueError(f"--batch-words is {options.batch_words}; expected 1 or more.")
-    model = load_model(options.model)
+    run_family(FAMILIES, load_model(options.model), options)
+
+
+def _tags(model: Model, options: Options) -> None:
+    from partita.cli.questions import predicted, seen_by
+    from partita.estimators.selection import rank, take
+
     document = read_document(options.unlabelled, options)
     sentences = seen_by(model, document)
     arguments = given(options, (*RANKING, SEED))
@@ -103,6 +107,9 @@ def run(options: Options) -> None:
     write_sentences(options.output, results, format)
     if options.output != STANDARD:
         say(f"Wrote {options.output}")
+
+
+FAMILIES = (Family("taggers", ("tagger", "hmm"), _tags),)
 
 
 def _column(document: Document, model: Model, options: Options) -> str:

@@ -1,0 +1,198 @@
+"""`partita predict` for parsers: the input with trees, and what else is asked about them."""
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from partita.cli.answers import (
+    DECODER,
+    ENTROPY,
+    K_BEST,
+    LOG_PROBABILITY,
+    PROBABILITY,
+    check_counts,
+    number,
+)
+from partita.cli.families import Family
+from partita.cli.models import Model
+from partita.cli.options import Argument, Options, say
+from partita.cli.treebanks import known_arcs, read_arcs, read_words
+from partita.data.conllu import EMPTY, with_misc
+from partita.data.dependencies import with_tree
+from partita.data.formats import write_sentences
+from partita.data.sentences import Sentence
+
+ARGUMENTS = (
+    DECODER,
+    Argument("one_subject", bool, False, "no word has two subjects (nsubj, csubj)"),
+    Argument("keep_heads", bool, False, "keep the heads that the input has"),
+    Argument("required", str, None, "arcs to use: sentence head modifier", metavar="FILE"),
+    Argument("forbidden", str, None, "arcs not to use, a line each alike", metavar="FILE"),
+    PROBABILITY,
+    Argument("label_probability", bool, False, "write that of each word's relation"),
+    ENTROPY,
+    LOG_PROBABILITY,
+    K_BEST,
+    Argument("sample", int, None, "write N trees drawn at random"),
+    Argument("sample_seed", int, 0, "of the random trees"),
+    Argument("draw", str, None, "write a drawing of each tree here, in SVG", metavar="DIRECTORY"),
+)
+
+Values = Sequence[Sequence[str]]
+"""For each sentence, a value for each word."""
+Trees = Sequence[tuple[Any, Sequence[str] | None]]
+
+
+def run(model: Model, options: Options) -> None:
+    """Predict and write."""
+    check_counts(options, ("k_best", "sample"))
+    if options.draw is not None:
+        check_directory(options.draw)
+    sentences = read_words(options.input, options)
+    trees: Trees = model.estimator.predict(
+        sentences,
+        decoder=options.decoder,
+        one_subject=options.one_subject,
+        **_constraints(sentences, options),
+    )
+    # A parser without labels says nothing about them, and those of the input are of other arcs.
+    results = [
+        with_tree(sentence, heads, labels or [EMPTY] * len(sentence))
+        for sentence, (heads, labels) in zip(sentences, trees, strict=True)
+    ]
+    for name, values in _fields(model, sentences, trees, options):
+        results = [
+            with_misc(result, name, row) for result, row in zip(results, values, strict=True)
+        ]
+    if options.draw is not None:
+        write_drawings(options.draw, model, sentences, trees)
+    write_sentences(options.output, results, "conllu")
+
+
+FAMILY = Family("parsers", ("parser",), run, ARGUMENTS)
+
+
+def _constraints(sentences: Sequence[Sentence], options: Options) -> dict[str, Any]:
+    """Arcs that must be and that must not be, from the input and from files."""
+    required = known_arcs(sentences) if options.keep_heads else [[] for _ in sentences]
+    if options.required is not None:
+        more = read_arcs(options.required, sentences)
+        required = [a + b for a, b in zip(required, more, strict=True)]
+    constraints: dict[str, Any] = {}
+    if any(required):
+        constraints["required"] = required
+    if options.forbidden is not None:
+        constraints["forbidden"] = read_arcs(options.forbidden, sentences)
+    return constraints
+
+
+def _fields(
+    model: Model, sentences: Sequence[Sentence], trees: Trees, options: Options
+) -> Iterator[tuple[str, Values]]:
+    """Names and values of what was asked for beside the trees."""
+    import numpy as np
+
+    parser = model.estimator
+    if options.probability:
+        rows = arc_probabilities(parser.predict_marginals(sentences), trees)
+        yield "ArcProbability", [[number(value) for value in row] for row in rows]
+    if options.label_probability:
+        yield "LabelProbability", _label_probabilities(parser, sentences, trees)
+    if options.entropy:
+        yield "TreeEntropy", _repeated(parser.entropy(sentences), trees)
+    if options.log_probability:
+        heads = [heads for heads, _ in trees]
+        yield "LogProbability", _repeated(parser.log_prob(sentences, heads), trees)
+    if options.k_best is not None:
+        yield from _k_best(parser.k_best(sentences, options.k_best), trees, options.k_best)
+    if options.sample is not None:
+        rng = np.random.default_rng(options.sample_seed)
+        drawn = parser.sample(sentences, options.sample, rng)
+        for index in range(options.sample):
+            yield f"Sample{index + 1}", [_heads_text(each[index]) for each in drawn]
+
+
+def _label_probabilities(parser: Any, sentences: Sequence[Sentence], trees: Trees) -> Values:
+    """p(relation | arc) of each word."""
+    numbers = {name: index for index, name in enumerate(parser.labels_)}
+    tables = parser.predict_labels(sentences, [heads for heads, _ in trees])
+    return [
+        [number(float(row[numbers[label]])) for row, label in zip(table, labels, strict=True)]
+        for table, (_, labels) in zip(tables, trees, strict=True)
+        if labels is not None
+    ]
+
+
+def _k_best(found: Sequence[Any], trees: Trees, k: int) -> Iterator[tuple[str, Values]]:
+    for rank in range(k):
+        # A short sentence may have fewer trees than were asked for.
+        ranked = [each[rank] if rank < len(each) else (None, float("-inf")) for each in found]
+        yield (
+            f"Best{rank + 1}",
+            [
+                [EMPTY] * len(heads) if best is None else _heads_text(best)
+                for (best, _), (heads, _) in zip(ranked, trees, strict=True)
+            ],
+        )
+        yield f"Best{rank + 1}LogProbability", _repeated([value for _, value in ranked], trees)
+
+
+def _heads_text(heads: Any) -> list[str]:
+    return [str(int(head)) for head in heads]
+
+
+def arc_probabilities(marginals: Sequence[Any], trees: Trees) -> list[list[float]]:
+    """p(head of each word), from the marginals [head, modifier] of each sentence."""
+    return [
+        [float(matrix[int(head), word]) for word, head in enumerate(heads, start=1)]
+        for matrix, (heads, _) in zip(marginals, trees, strict=True)
+    ]
+
+
+def _repeated(values: Any, trees: Trees) -> Values:
+    """A value of each sentence, at each of its words."""
+    return [
+        [number(float(value))] * len(heads) for value, (heads, _) in zip(values, trees, strict=True)
+    ]
+
+
+# ---------------------------------------------------------------------- drawings
+
+
+def check_directory(path: str) -> None:
+    """A directory that is there, or one that can be made."""
+    parent = os.path.dirname(os.path.abspath(path))
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise NotADirectoryError(errno.ENOTDIR, "Is a file; name a directory", path)
+    if not os.path.isdir(parent):
+        raise FileNotFoundError(errno.ENOENT, "No such directory", parent)
+    if not os.access(path if os.path.isdir(path) else parent, os.W_OK):
+        raise PermissionError(errno.EACCES, "The directory cannot be written to", path)
+
+
+def write_drawings(
+    directory: str, model: Model, sentences: Sequence[Sentence], trees: Trees
+) -> None:
+    """A file for each tree, 1.svg and so on, its arcs as thick as they are probable."""
+    pictures = [
+        drawing(sentence, tree, matrix)
+        for sentence, tree, matrix in zip(
+            sentences, trees, model.estimator.predict_marginals(sentences), strict=True
+        )
+    ]
+    os.makedirs(directory, exist_ok=True)
+    width = len(str(len(pictures)))
+    for index, picture in enumerate(pictures, start=1):
+        picture.save(os.path.join(directory, f"{index:0{width}}.svg"))
+    say(f"Wrote {len(pictures)} drawing{'' if len(pictures) == 1 else 's'} to {directory}")
+
+
+def drawing(sentence: Sentence, tree: tuple[Any, Sequence[str] | None], marginals: Any) -> Any:
+    """A tree as SVG."""
+    from partita import show
+
+    heads, labels = tree
+    words = sentence.column("FORM" if "FORM" in sentence.names else sentence.names[0])
+    tags = sentence.columns.get("UPOS")
+    return show.tree(words, heads, labels=labels, probabilities=marginals, tags=tags)
