@@ -1,13 +1,19 @@
 """Translations from forests: the best derivation, the best translations, samples, least risk."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.evaluation.translations import pairwise_bleu
+from partita.structures.base import Inference
 from partita.structures.tied_forests import TiedForest
+
+N_GOOD = 20
+"""Good translations among the candidates of minimum risk, beside what is sampled."""
 
 Yield = Callable[[IntArray], tuple[str, ...]]
 """Derivation -> target words."""
@@ -20,17 +26,44 @@ class Translation(NamedTuple):
     log_probability: float
 
 
-class Scored(NamedTuple):
-    """A forest with the scores of its edges, and how to read its derivations."""
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A forest with the scores of its parts, and how to read its derivations."""
 
     forest: TiedForest
-    edges: FloatArray
-    """(n_edges,)."""
+    scores: FloatArray
+    """(n_parts,)."""
     read: Yield
+    lengths: slice | None = None
+    """The parts that say how long the target is, where there are such."""
+
+    @cached_property
+    def edges(self) -> FloatArray:
+        """The score of each edge."""
+        return self.forest.edge_scores(self.scores)
+
+    @cached_property
+    def inference(self) -> Inference:
+        """Log-partition and marginals of the edges."""
+        return self.forest.forest.infer(self.edges)
 
     def best(self) -> tuple[str, ...]:
         """The target of the best derivation."""
         return self.read(self.forest.forest.argmax(self.edges).structures[0])
+
+    def at_likeliest_length(self) -> "Scored":
+        """The same forest without targets of other lengths than the likeliest.
+
+        A target with more words has more derivations, none of which may be the best one; so the
+        best derivation is too short, and by much. The length is a sum over all of them, exactly.
+        """
+        if self.lengths is None:
+            return self
+        counts = self.forest.part_counts(self.inference.marginals)[self.lengths]
+        scores = self.scores.copy()
+        others = np.arange(len(scores))[self.lengths]
+        scores[np.delete(others, int(counts.argmax()))] = -np.inf
+        return Scored(self.forest, scores, self.read, self.lengths)
 
     def k_best(self, k: int, n_derivations: int) -> list[Translation]:
         """The k likeliest different targets among the best derivations, likeliest first.
@@ -38,10 +71,9 @@ class Scored(NamedTuple):
         The probability of a target is summed over those of its derivations that are among the
         `n_derivations` best; the true one can be higher.
         """
-        forest = self.forest.forest
-        log_partition = float(forest.infer(self.edges).log_partition[0])
+        log_partition = float(self.inference.log_partition[0])
         found: dict[tuple[str, ...], float] = {}
-        for derivation, score in forest.k_best(self.edges, n_derivations)[0]:
+        for derivation, score in self.forest.forest.k_best(self.edges, n_derivations)[0]:
             words = self.read(derivation)
             found[words] = float(np.logaddexp(found.get(words, -np.inf), score - log_partition))
         ranked = sorted(found.items(), key=lambda item: -item[1])
@@ -49,9 +81,20 @@ class Scored(NamedTuple):
 
     def sample(self, size: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
         """Targets of derivations that are drawn independently."""
-        forest = self.forest.forest
-        drawn = forest.sample(self.edges, forest.infer(self.edges), size, rng)[0]
+        drawn = self.forest.forest.sample(self.edges, self.inference, size, rng)[0]
         return [self.read(derivation) for derivation in drawn]
+
+    def least_risk(self, n_samples: int, rng: np.random.Generator) -> tuple[str, ...]:
+        """Of the targets that were drawn, and some good ones, that with the highest expected BLEU.
+
+        The expectation is over the samples. Candidates are also the best derivation, of any and of
+        the likeliest length, and the best few others.
+        """
+        evidence, shares = merged(self.sample(n_samples, rng))
+        good = [translation.words for translation in self.k_best(N_GOOD, 2 * N_GOOD)]
+        likeliest = self.at_likeliest_length().best()
+        candidates = list(dict.fromkeys([likeliest, *good, *evidence]))
+        return least_risk(candidates, evidence, shares)
 
 
 def least_risk(

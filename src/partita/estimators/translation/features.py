@@ -17,7 +17,7 @@ N_VALUES = 4
 
 def n_weights(n_bits: int) -> int:
     """Hashed weights, and those of features with a value behind them."""
-    return 2**n_bits + N_VALUES
+    return int(2**n_bits) + N_VALUES
 
 
 def first_weights(n_bits: int) -> FloatArray:

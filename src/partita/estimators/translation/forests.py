@@ -1,5 +1,6 @@
 """The forests of a bitext: D(x, y) and D_n(x) of every pair, built when needed, kept if small."""
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, overload
@@ -14,6 +15,8 @@ from partita.structures.tied_forests import TiedForest
 
 BYTES_PER_EDGE = 100
 """Of a forest of a pair: a hypergraph, its layout and the parts."""
+MOST_TOPOLOGY_BYTES = 2**30
+"""Of the forests of sentences, one for each length."""
 
 
 class EncodedPair(NamedTuple):
@@ -27,8 +30,8 @@ class EncodedPair(NamedTuple):
 class ForestCache:
     """Forests by length of the sentence, and of pairs until `most_bytes` are used.
 
-    D_n(x) is the same for all sentences of a length, so it is always kept. D(x, y) of a pair
-    takes 2 milliseconds to build; those that came first are kept.
+    D_n(x) is the same for all sentences of a length, so it is kept as long as there is room.
+    D(x, y) of a pair takes 2 milliseconds to build; those that came first are kept.
     """
 
     most_links: int
@@ -37,13 +40,26 @@ class ForestCache:
     n_bytes: int = 0
     _topologies: dict[tuple[int, int], Topology] = field(default_factory=dict)
     _pairs: dict[int, TiedForest] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def bounded(self, source: SourceSentence) -> TiedForest:
         """D_n(x)."""
         key = (source.parts.n_source, source.parts.longest)
-        if key not in self._topologies:
-            self._topologies[key] = Topology(*key, self.most_links, self.most_insertions)
-        return source.parts.bounded(self._topologies[key])
+        # One thread at a time, or each would build the same forest.
+        with self._lock:
+            topology = self._topologies.get(key)
+            if topology is None:
+                topology = Topology(*key, self.most_links, self.most_insertions)
+                self._keep(key, topology)
+        return source.parts.bounded(topology)
+
+    def _keep(self, key: tuple[int, int], topology: Topology) -> None:
+        """Room is made by giving up the forests of other lengths that came first."""
+        self._topologies[key] = topology
+        sizes = {each: BYTES_PER_EDGE * len(held.slots) for each, held in self._topologies.items()}
+        while sum(sizes.values()) > MOST_TOPOLOGY_BYTES and len(sizes) > 1:
+            first = next(iter(sizes))
+            del sizes[first], self._topologies[first]
 
     def pair(self, pair: EncodedPair) -> TiedForest:
         """D(x, y); an `EmptyForestError` where it has no derivation."""

@@ -100,8 +100,8 @@ class TranslationLexicon:
         >>> lexicon = TranslationLexicon.learn(
         ...     [["la", "maison"], ["la"]], [["the", "house"], ["the"]]
         ... )
-        >>> [lexicon.target.names[y] for y in lexicon.choices(lexicon.source.number("la"))]
-        ['the']
+        >>> lexicon.target.names[lexicon.choices(lexicon.source.number("la"))[0]]
+        'the'
         """
         options = options or LexiconOptions()
         sides = Words.learn(source), Words.learn(target)
@@ -134,7 +134,7 @@ class TranslationLexicon:
     def choices(self, word: int) -> list[int]:
         """The translations of a source word, the likeliest in both directions first."""
         start, end = self.translations.offsets[word : word + 2]
-        return self.translations.targets[start:end].tolist()
+        return list(map(int, self.translations.targets[start:end]))
 
     @property
     def most_links(self) -> int:
