@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from partita.distribution.linear_chain import LinearChain
     from partita.distribution.projective_tree import ProjectiveTree
     from partita.distribution.spanning_tree import SpanningTree
+    from partita.estimators.alignment.aligner import Aligner
     from partita.estimators.hidden_markov_tagger import HiddenMarkovTagger
     from partita.estimators.parsing.parser import DependencyParser
     from partita.estimators.tagger import Tagger
+    from partita.estimators.translation.translator import Translator
     from partita.structures.hypergraph import Hypergraph
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Aligner",
     "DependencyParser",
     "HiddenMarkovTagger",
     "Hypergraph",
@@ -33,11 +36,13 @@ __all__ = [
     "ProjectiveTree",
     "SpanningTree",
     "Tagger",
+    "Translator",
     "__version__",
     "show",
 ]
 
 _MODULES = {
+    "Aligner": "partita.estimators.alignment.aligner",
     "DependencyParser": "partita.estimators.parsing.parser",
     "HiddenMarkovTagger": "partita.estimators.hidden_markov_tagger",
     "Hypergraph": "partita.structures.hypergraph",
@@ -46,6 +51,7 @@ _MODULES = {
     "ProjectiveTree": "partita.distribution.projective_tree",
     "SpanningTree": "partita.distribution.spanning_tree",
     "Tagger": "partita.estimators.tagger",
+    "Translator": "partita.estimators.translation.translator",
     "show": "partita.show",
 }
 
