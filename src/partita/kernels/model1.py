@@ -82,3 +82,39 @@ def normalise(offsets, table, alpha, unseen):
                 table[k, 0] = table[k, 1] / norm
             table[k, 1] = 0.0
         unseen[row] = math.exp(digamma(alpha) - norm) if alpha > 0.0 else 0.0
+
+
+@kernel
+def posteriors(values, cell_offsets, n_source, n_target, out):
+    """t(f_j | e_i) / sum_i' of all pairs, both flat, and log p(f | e) of each pair.
+
+    A target word that nothing can be translated to says nothing: all its places are alike likely.
+    """
+    log_likelihood = np.zeros(len(n_source))
+    for pair in range(len(n_source)):
+        n, m, first = n_source[pair], n_target[pair], cell_offsets[pair]
+        for j in range(m):
+            total = 0.0
+            for i in range(n):
+                total += values[first + i * m + j]
+            for i in range(n):
+                cell = first + i * m + j
+                out[cell] = values[cell] / total if total > 0.0 else 1.0 / n
+            if total > 0.0:
+                log_likelihood[pair] += math.log(total / n)
+    return log_likelihood
+
+
+@kernel
+def best(values, cell_offsets, n_source, n_target, out):
+    """The likeliest source place of every target word, -1 for the empty word; ties to the first."""
+    word = 0
+    for pair in range(len(n_source)):
+        n, m, first = n_source[pair], n_target[pair], cell_offsets[pair]
+        for j in range(m):
+            place = 0
+            for i in range(1, n):
+                if values[first + i * m + j] > values[first + place * m + j]:
+                    place = i
+            out[word] = place - 1
+            word += 1

@@ -113,7 +113,9 @@ def described(record: Record) -> str:
     >>> described(Record(3, 12.5, 0.25, float("nan"), 1.0))
     'loss 12.5, gradient 0.25'
     """
-    text = f"loss {record.loss:.7g}, gradient {record.gradient_norm:.3g}"
+    text = f"loss {record.loss:.7g}"
+    if not math.isnan(record.gradient_norm):
+        text += f", gradient {record.gradient_norm:.3g}"
     return text if math.isnan(record.held_out) else f"{text}, held out {record.held_out:.6g}"
 
 

@@ -1,4 +1,4 @@
-"""Learning hidden Markov alignments in both directions, each alone or in agreement."""
+"""Learning both directions: Model 1, and hidden Markov alignments alone or in agreement."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -6,40 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, IntArray
 from partita.estimators.alignment.hmm import HiddenMarkovAlignment
 from partita.estimators.alignment.jumps import Jumps
-from partita.estimators.alignment.model1 import WordTable, estimate
+from partita.estimators.alignment.model1 import Learner, WordTable
 from partita.estimators.alignment.pairs import Meetings
 from partita.estimators.alignment.words import Numbered
-from partita.kernels import hmm_alignment_steps, model1
+from partita.kernels import hmm_alignment_steps
 
 Report = Callable[[str, int, float], None]
-"""Called after each iteration with its stage, its number from 1, and the log-likelihood before it,
-summed over both directions."""
+"""Called after each iteration with its stage ("Model 1" or "HMM"), its number from 1, and the
+log-likelihood before it, summed over both directions."""
+
+Numbers = tuple[Numbered, Numbered, int, int]
+"""Sentences and their translations, and the sizes of both vocabularies."""
 
 BLOCK = 2**20
 """Cells whose posteriors are held at a time."""
 
 
 class Direction:
-    """One direction while it learns."""
+    """One direction while it learns, first as Model 1."""
 
-    def __init__(self, source: Numbered, target: Numbered, n_source: int, n_target: int) -> None:
-        self.meetings = Meetings.of(source, target, n_source, n_target)
-        self.n_target = n_target
-
-    def start(self, n_iterations: int, alpha: float, reach: int) -> float:
-        """Model 1, and jumps of any distance alike; the last log-likelihood of Model 1."""
-        seen: list[float] = []
-        words = estimate(
-            self.meetings, self.n_target, n_iterations, alpha, lambda _, value: seen.append(value)
-        )
-        self.table = np.zeros((len(words.targets), 2))
-        self.table[:, 0] = words.probabilities
-        self.unseen = words.unseen
+    def __init__(self, numbers: Numbers, alpha: float, reach: int) -> None:
+        self.meetings = Meetings.of(*numbers)
+        self.words = Learner(self.meetings, numbers[-1], alpha)
         self.jumps = Jumps.even(reach)
-        return seen[-1]
 
     @property
     def places(self) -> tuple[Any, ...]:
@@ -60,7 +52,7 @@ class Direction:
         """The posteriors of a block of pairs, flat, and its log-likelihood."""
         ends = self.meetings.cell_offsets
         posteriors = np.empty(ends[end] - ends[start])
-        model = self.table, self.jumps.weights, self.jumps.starts
+        model = self.words.table, self.jumps.weights, self.jumps.starts
         value = hmm_alignment_steps.infer_block(
             self.places, model, p0, self.counts, start, end, posteriors
         )
@@ -68,22 +60,86 @@ class Direction:
 
     def count(self, start: int, end: int, posteriors: FloatArray) -> None:
         """Add posteriors to the counts of word pairs."""
-        hmm_alignment_steps.count_block(self.places, self.table, start, end, posteriors)
+        hmm_alignment_steps.count_block(self.places, self.words.table, start, end, posteriors)
 
-    def maximise(self, alpha: float) -> None:
+    def maximise(self) -> None:
         """Word probabilities and jumps from the counts."""
-        model1.normalise(self.meetings.offsets, self.table, alpha, self.unseen)
-        jump_counts, departures, start_counts = self.counts
-        self.jumps = self.jumps.maximised(
-            jump_counts * self.jumps.weights, departures, start_counts
-        )
+        self.words.maximise()
+        jump_counts, departures, starts = self.counts
+        self.jumps = self.jumps.maximised(jump_counts * self.jumps.weights, departures, starts)
 
-    def model(self, p0: float) -> HiddenMarkovAlignment:
-        """What was learnt."""
-        table = WordTable(
-            self.meetings.offsets, self.meetings.targets, self.table[:, 0].copy(), self.unseen
-        )
-        return HiddenMarkovAlignment(table, self.jumps, p0)
+
+class Directions:
+    """Both directions while they learn, each on a thread of its own if there are two."""
+
+    def __init__(
+        self,
+        numbers: Numbers,
+        alpha: float,
+        reach: int,
+        n_threads: int,
+        on_iteration: Report | None,
+    ) -> None:
+        self._pool = ThreadPoolExecutor(2 if n_threads > 1 else 1)
+        self._report: Report = on_iteration or (lambda stage, iteration, value: None)
+        source, target, n_source, n_target = numbers
+        orders = [numbers, (target, source, n_target, n_source)]
+        self.sides = self._each(lambda order: Direction(order, alpha, reach), orders)
+
+    def __enter__(self) -> "Directions":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+
+    def model1(self, n_iterations: int) -> None:
+        """Iterations of Model 1."""
+        for iteration in range(1, n_iterations + 1):
+            values = self._each(lambda side: side.words.iterate(), self.sides)
+            self._report("Model 1", iteration, sum(values))
+
+    def hidden_markov(self, n_iterations: int, p0: float, agreement: bool) -> None:
+        """Iterations of the hidden Markov model."""
+        for iteration in range(1, n_iterations + 1):
+            value = self._count(p0, agreement)
+            self._each(Direction.maximise, self.sides)
+            self._report("HMM", iteration, value)
+
+    def _count(self, p0: float, agreement: bool) -> float:
+        """The expected counts of both directions, block by block; the log-likelihood of both."""
+        one, two = self.sides
+        self._each(Direction.clear, self.sides)
+        total = 0.0
+        for start, end in _blocks(one.meetings.cell_offsets):
+            found = self._each(Direction.infer, self.sides, [start] * 2, [end] * 2, [p0] * 2)
+            posteriors = [array for array, _ in found]
+            total += sum(value for _, value in found)
+            if agreement:
+                hmm_alignment_steps.agree_block(one.places, two.places, start, end, *posteriors)
+            self._each(Direction.count, self.sides, [start] * 2, [end] * 2, posteriors)
+        return total
+
+    def _each(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        return list(self._pool.map(function, *arguments))
+
+
+def train_both(
+    source: Numbered,
+    target: Numbered,
+    n_source: int,
+    n_target: int,
+    *,
+    n_iterations: int = 5,
+    alpha: float = 0.0,
+    n_threads: int = 1,
+    on_iteration: Report | None = None,
+) -> tuple[WordTable, WordTable]:
+    """Model 1 in both directions: t(target | source) and t(source | target); see `train_model1`."""
+    numbers = source, target, n_source, n_target
+    with Directions(numbers, alpha, 1, n_threads, on_iteration) as both:
+        both.model1(n_iterations)
+    forward, backward = (side.words.words for side in both.sides)
+    return forward, backward
 
 
 def train_hmm(
@@ -94,7 +150,7 @@ def train_hmm(
     *,
     model1_iterations: int = 5,
     n_iterations: int = 5,
-    alpha: float = 0.01,
+    alpha: float = 0.0,
     null_probability: float = 0.2,
     reach: int = 10,
     agreement: bool = True,
@@ -110,42 +166,17 @@ def train_hmm(
     and with alpha = 0, the log-likelihood (with the jumps' own pseudo-counts) never falls. O(cells)
     an iteration; with two threads, a direction each, and the same models.
     """
-    sides = [
-        Direction(source, target, n_source, n_target),
-        Direction(target, source, n_target, n_source),
-    ]
-    with ThreadPoolExecutor(2 if n_threads > 1 else 1) as pool:
-        values = list(pool.map(lambda side: side.start(model1_iterations, alpha, reach), sides))
-        if on_iteration is not None:
-            on_iteration("Model 1", model1_iterations, sum(values))
-        for iteration in range(1, n_iterations + 1):
-            value = _count(sides, null_probability, agreement, pool)
-            list(pool.map(lambda side: side.maximise(alpha), sides))
-            if on_iteration is not None:
-                on_iteration("HMM", iteration, value)
-    forward, backward = (side.model(null_probability) for side in sides)
+    numbers = source, target, n_source, n_target
+    with Directions(numbers, alpha, reach, n_threads, on_iteration) as both:
+        both.model1(model1_iterations)
+        both.hidden_markov(n_iterations, null_probability, agreement)
+    forward, backward = (
+        HiddenMarkovAlignment(side.words.words, side.jumps, null_probability) for side in both.sides
+    )
     return forward, backward
 
 
-def _count(
-    sides: Sequence[Direction], p0: float, agreement: bool, pool: ThreadPoolExecutor
-) -> float:
-    """The expected counts of both directions, block by block; the log-likelihood of both."""
-    one, two = sides
-    for side in sides:
-        side.clear()
-    total = 0.0
-    for start, end in _blocks(one.meetings.cell_offsets):
-        found = list(pool.map(lambda side: side.infer(start, end, p0), sides))  # noqa: B023
-        total += sum(value for _, value in found)
-        posteriors = [array for array, _ in found]
-        if agreement:
-            hmm_alignment_steps.agree_block(one.places, two.places, start, end, *posteriors)
-        list(pool.map(lambda side, own: side.count(start, end, own), sides, posteriors))  # noqa: B023
-    return total
-
-
-def _blocks(cell_offsets: Any) -> list[tuple[int, int]]:
+def _blocks(cell_offsets: IntArray) -> list[tuple[int, int]]:
     """Runs of pairs with about `BLOCK` cells."""
     n_blocks = max(int(cell_offsets[-1]) // BLOCK, 1)
     bounds = np.searchsorted(cell_offsets, np.linspace(0, cell_offsets[-1], n_blocks + 1))

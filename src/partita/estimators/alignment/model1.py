@@ -152,31 +152,45 @@ def train_model1(
     >>> float(table.probability(source.number("la"), target.number("the"))) > 0.8
     True
     """
-    meetings = Meetings.of(source, target, n_source, n_target)
-    return estimate(meetings, n_target, n_iterations, alpha, on_iteration)
-
-
-def estimate(
-    meetings: Meetings,
-    n_target: int,
-    n_iterations: int,
-    alpha: float,
-    on_iteration: Report | None = None,
-) -> WordTable:
-    """`train_model1` where the meetings of words are known already."""
     if n_iterations < 1:
         raise ValueError(f"n_iterations is {n_iterations}; expected 1 or more.")
-    if not 0 <= alpha < np.inf:
-        raise ValueError(f"alpha is {alpha}; expected a number, 0 or more.")
-    even = 1.0 / (n_target - 1)
-    table = np.zeros((len(meetings.targets), 2))
-    table[:, 0] = even
-    # A word that no sentence has, as the unknown one, may mean anything.
-    unseen = np.full(len(meetings.offsets) - 1, even)
-    shape = meetings.cell_offsets, meetings.n_source, meetings.n_target
+    learner = Learner(Meetings.of(source, target, n_source, n_target), n_target, alpha)
     for iteration in range(1, n_iterations + 1):
-        log_likelihood = model1.expected_counts(meetings.cells, *shape, table)
-        model1.normalise(meetings.offsets, table, alpha, unseen)
+        log_likelihood = learner.iterate()
         if on_iteration is not None:
             on_iteration(iteration, log_likelihood)
-    return WordTable(meetings.offsets, meetings.targets, table[:, 0].copy(), unseen)
+    return learner.words
+
+
+class Learner:
+    """Model 1 while it learns; `table` has a probability and a count for each entry."""
+
+    def __init__(self, meetings: Meetings, n_target: int, alpha: float) -> None:
+        if not 0 <= alpha < np.inf:
+            raise ValueError(f"alpha is {alpha}; expected a number, 0 or more.")
+        even = 1.0 / (n_target - 1)
+        self.meetings, self.alpha = meetings, alpha
+        self.table = np.zeros((len(meetings.targets), 2))
+        self.table[:, 0] = even
+        # A word that no sentence has, as the unknown one, may mean anything.
+        self.unseen = np.full(len(meetings.offsets) - 1, even)
+
+    def iterate(self) -> float:
+        """One iteration of expectation-maximisation; the log-likelihood before it."""
+        meetings = self.meetings
+        shape = meetings.cell_offsets, meetings.n_source, meetings.n_target
+        log_likelihood: float = model1.expected_counts(meetings.cells, *shape, self.table)
+        self.maximise()
+        return log_likelihood
+
+    def maximise(self) -> None:
+        """Probabilities from the counts, which become 0 again."""
+        model1.normalise(self.meetings.offsets, self.table, self.alpha, self.unseen)
+
+    @property
+    def words(self) -> WordTable:
+        """What was learnt."""
+        meetings = self.meetings
+        return WordTable(
+            meetings.offsets, meetings.targets, self.table[:, 0].copy(), self.unseen.copy()
+        )
