@@ -15,7 +15,7 @@ KERNELS := $(wildcard src/partita/kernels/*.py)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install test lint format demo bench clean
+.PHONY: help install test lint format demo docs tutorials bench clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -43,7 +43,15 @@ format: install ## rewrite the sources in the standard format
 
 demo: install $(VENV)/.kernels ## install, then run the demonstration
 	$(SAY) "Running the demonstration"
-	@$(BIN)/python -m partita.demo
+	@$(BIN)/partita demo
+
+docs: $(VENV)/.docs ## build the documentation into site/, strictly: a broken link is an error
+	$(SAY) "Building the documentation into site/ (open site/index.html)"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+tutorials: install $(VENV)/.kernels ## run the tutorials' scripts and write their pages anew
+	$(SAY) "Running the tutorials"
+	@$(BIN)/python docs/run_tutorials.py
 
 bench: $(BENCHMARKS) ## run every benchmark, beside the libraries it compares with
 	$(SAY) "Writing docs/benchmarks.md"
@@ -55,7 +63,7 @@ bench-%: benchmarks/%.py $(VENV)/.bench $(VENV)/.kernels ## run one benchmark: b
 
 clean: ## remove caches and builds, but not the environment
 	$(SAY) "Removing caches and builds"
-	@rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Done again only when pyproject.toml changes, so that everything works offline afterwards.
@@ -65,6 +73,11 @@ $(VENV)/.installed: pyproject.toml
 	$(SAY) "Installing Partita and its development tools into $(VENV) (once; about a minute)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP) install -e '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/.installed
+	$(SAY) "Installing the tools that build the documentation into $(VENV) (once; half a minute)"
+	@$(PIP) install -e '.[docs]'
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/.installed

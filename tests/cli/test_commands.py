@@ -229,8 +229,17 @@ def test_replay_of_a_tagger(run):
 
 
 def test_the_demonstration(run, monkeypatch):
-    monkeypatch.setattr("partita.demo.main", lambda: 0)
-    assert run("demo")[0] == 0
+    # The report itself has its own tests.
+    calls = []
+    monkeypatch.setattr(
+        "partita.demo.write_report", lambda path, **options: calls.append((path, options)) or 1.0
+    )
+    status, out, err = run("demo --quick --seed 3 --output report.html")
+    assert status == 0
+    assert out.strip().endswith("report.html")
+    assert "Done in 1 s" in err
+    ((path, options),) = calls
+    assert (path, options["seed"], options["quick"]) == ("report.html", 3, True)
 
 
 def test_a_real_process_answers_at_once(files):

@@ -1,15 +1,33 @@
-"""`partita demo`: the demonstration."""
+"""`partita demo`: the main jobs on the sample data, and a report of the run."""
 
-from partita.cli.options import Commands, Options, add_command
+from pathlib import Path
+
+from partita.cli.models import check_output
+from partita.cli.options import Commands, Options, add_command, say, write
+
+REPORT = "partita-report.html"
 
 
 def add(commands: Commands) -> None:
     """The command and its arguments."""
-    add_command(commands, "demo", run, "show what the library does, on made-up data")
+    parser = add_command(
+        commands, "demo", run, "run the main jobs on sample data, and write a report to look at"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default=REPORT, help=f"the report (default: {REPORT})"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of all that is random (default: 0)")
+    parser.add_argument(
+        "--quick", action="store_true", help="less data and fewer iterations, for a first look"
+    )
 
 
 def run(options: Options) -> None:
-    """Run it."""
-    from partita import demo
+    """Run everything, and say where the report is."""
+    check_output(options.output)
+    say("Partita's demonstration. The first run compiles what it needs, which takes longer.")
+    from partita.demo import write_report
 
-    demo.main()
+    seconds = write_report(options.output, seed=options.seed, quick=options.quick, say=say)
+    say(f"Done in {seconds:.0f} s. Open this file in a browser:")
+    write(str(Path(options.output).resolve()))

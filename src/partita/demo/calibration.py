@@ -1,0 +1,53 @@
+"""Whether the tagger's probabilities mean what they say."""
+
+import numpy as np
+
+from partita import show
+from partita.demo.page import Section, figure, table
+from partita.demo.settings import Settings, percent
+from partita.demo.tagging import FEW, few_labels_tagger, tagged
+from partita.evaluation import calibration_error, reliability
+
+
+def section(settings: Settings) -> Section:
+    """A reliability diagram of the tagger from few labels."""
+    test = tagged("dev")
+    tagger = few_labels_tagger(FEW, settings.seed)
+    p = np.concatenate(tagger.predict_marginals(test.words, arrays=True))
+    right = np.array([tag for tags in test.tags for tag in tags])
+    found = np.array(tagger.tags_)[p.argmax(axis=1)]
+    bins = reliability(p.max(axis=1), found == right)
+    error = calibration_error(bins)
+    settings.say(f"Its probabilities are off by {error:.3f} on average (calibration error).")
+    rows = [
+        (f"{bin.low:.1f} to {bin.high:.1f}", f"{bin.n:,}", f"{bin.mean_probability:.3f}",
+         f"{bin.accuracy:.3f}")
+        for bin in bins
+        if bin.n
+    ]  # fmt: skip
+    said, was = p.max(axis=1).mean(), (found == right).mean()
+    direction = "less" if said < was else "more"
+    return Section(
+        name="calibration",
+        title="Do the probabilities mean what they say?",
+        what=(
+            f"The tagger from {FEW} labelled sentences gave each of {len(right):,} new words its "
+            "likeliest tag, with a probability. The words are sorted into bins by that "
+            "probability, and each bin shows how many of its words are right."
+        ),
+        see=(
+            f"Bars that meet the diagonal: of what is called 80 % likely, 80 % should be right. On "
+            f"average the tagger said {percent(said)} and was right in {percent(was)}, so it is "
+            f"{direction} sure than it may be; the expected calibration error is {error:.3f}."
+        ),
+        same="partita evaluate pos.model test.conllu --diagram reliability.svg",
+        blocks=[
+            figure(
+                show.reliability(bins, title="Calibration of the tagger"),
+                "Share of right tags by probability; the stronger the ink, the more words. A dot "
+                "stands at the mean probability of its bin.",
+            ),
+            table(("probability", "words", "said", "right"), rows),
+        ],
+        headline=(f"{error:.3f}", "expected calibration error"),
+    )

@@ -1,0 +1,80 @@
+"""What to label next: the spans of words whose tags are least certain."""
+
+from partita import show
+from partita.demo.page import Section, figure, marked, table
+from partita.demo.settings import Settings, clock, percent
+from partita.demo.tagging import FEW, L2, few_labels_tagger, tagged
+from partita.estimators.selection import rank
+from partita.estimators.tagger import Tagger
+
+N_WORDS = 4
+ROUND = 20
+
+
+def section(settings: Settings) -> Section:
+    """Spans ranked by entropy, and what labelling the most uncertain sentences is worth."""
+    train, test = tagged("train"), tagged("dev")
+    tagger = few_labels_tagger(FEW, settings.seed)
+    pool = train.words[FEW:]
+    with clock() as seconds:
+        spans = rank(tagger, pool, "span", n_words=N_WORDS, per_word=False)
+    best = spans[0]
+    chosen = pool[best.sentence]
+    settings.say(
+        f"The {N_WORDS} words to label next, of {sum(map(len, pool)):,}: "
+        f"“{' '.join(chosen[best.first : best.last + 1])}” ({seconds():.1f} s)."
+    )
+    before = tagger.score(test.words, test.tags)
+    gains = {}
+    for strategy in ("entropy", "random"):
+        picked = rank(tagger, pool, strategy, seed=settings.seed)[:ROUND]
+        numbers = [*range(FEW), *(FEW + choice.sentence for choice in picked)]
+        again = Tagger(l2=L2, seed=settings.seed, progress=False).fit(
+            [train.words[index] for index in numbers], [train.tags[index] for index in numbers]
+        )
+        gains[strategy] = (
+            again.score(test.words, test.tags),
+            sum(choice.n_words for choice in picked),
+        )
+    settings.say(
+        f"Labelling the {ROUND} most uncertain sentences gives {percent(gains['entropy'][0])}, "
+        f"{ROUND} at random {percent(gains['random'][0])}."
+    )
+    rows = [
+        (marked(pool[choice.sentence], choice.first, choice.last), f"{choice.value:.2f}")
+        for choice in spans[: settings.choose(8, 4)]
+    ]
+    p = tagger.distribution(chosen)
+    marginals = p.by_position.marginals
+    rounds = [
+        (f"{FEW} sentences, none added", percent(before), "0"),
+        *(
+            (f"{ROUND} more, {name}", percent(gains[key][0]), f"{gains[key][1]:,}")
+            for key, name in (("entropy", "the most uncertain"), ("random", "at random"))
+        ),
+    ]
+    return Section(
+        name="next",
+        title="What to label next",
+        what=(
+            f"The tagger from {FEW} labelled sentences goes through the {len(pool)} others and "
+            f"finds in each the {N_WORDS} neighbouring words whose tags have the highest joint "
+            "entropy, exactly. Whoever labels these words first learns most from the work."
+        ),
+        see=(
+            "Unknown and ambiguous words stand in the marked spans. After one round of "
+            f"{ROUND} sentences, choosing by entropy gives {percent(gains['entropy'][0])} and "
+            f"chance {percent(gains['random'][0])}."
+        ),
+        same="partita select pos.model unlabelled.conllu --strategy span > label-these-next.conllu",
+        blocks=[
+            table(("the most uncertain spans", "entropy in nats"), rows),
+            figure(
+                show.trellis(chosen, tagger.tags_, marginals.unary, transitions=marginals.pairwise),
+                f"The sentence with the most uncertain span: words {best.first + 1} to "
+                f"{best.last + 1}.",
+            ),
+            table(("one round of labelling", "accuracy", "words labelled for it"), rounds),
+        ],
+        headline=(f"{best.value:.2f}", f"nats in the {N_WORDS} most uncertain words"),
+    )

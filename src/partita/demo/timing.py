@@ -1,0 +1,92 @@
+"""Timing of small computations, and tables of it."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from partita import show
+from partita.arrays import FloatArray
+from partita.demo.page import Html, figure, table
+
+SLOW = 0.3
+"""What took longer than this is not repeated."""
+
+Method = Callable[[int], FloatArray]
+"""From the size of the problem to its answer."""
+Times = dict[str, dict[int, float]]
+
+
+def best_time(compute: Callable[[], object]) -> float:
+    """Seconds of the fastest of a few runs; the first, which may compile, does not count."""
+    compute()
+    best = np.inf
+    for _ in range(3):
+        start = time.perf_counter()
+        compute()
+        best = min(best, time.perf_counter() - start)
+        if best > SLOW:
+            break
+    return float(best)
+
+
+def compare(
+    methods: Mapping[str, Method], limits: Mapping[str, int], sizes: Sequence[int]
+) -> tuple[Times, float]:
+    """Times of every method up to the size it may be asked for, and their largest difference.
+
+    The difference is relative to the largest number of the first method's answer.
+    """
+    times: Times = {name: {} for name in methods}
+    worst = 0.0
+    for size in sizes:
+        expected = None
+        for name, method in methods.items():
+            if size > limits[name]:
+                continue
+            answer = method(size)
+            if expected is None:
+                expected = answer
+            difference = float(np.abs(answer - expected).max() / np.abs(expected).max())
+            worst = max(worst, difference)
+            times[name][size] = best_time(partial(method, size))
+    return times, worst
+
+
+def in_print(seconds: float) -> str:
+    """A time with a fitting unit.
+
+    >>> in_print(2.5), in_print(0.00123), in_print(0.0000123)
+    ('2.50 s', '1.23 ms', '12.3 µs')
+    """
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size or unit == "µs":
+            return (
+                f"{seconds / size:.3g} {unit}"
+                if seconds < size * 100
+                else (f"{seconds / size:,.0f} {unit}")
+            )
+    raise AssertionError
+
+
+def plots(times: Times, what: str) -> list[Html]:
+    """The times as curves on logarithmic axes, and as a table."""
+    curves = {
+        name: [(n, 1e3 * seconds) for n, seconds in found.items()] for name, found in times.items()
+    }
+    sizes = sorted({n for found in times.values() for n in found})
+    rows = [
+        (name, *(in_print(found[n]) if n in found else "–" for n in sizes))
+        for name, found in times.items()
+    ]
+    return [
+        figure(
+            show.curves(
+                curves, x_label="words", y_label="milliseconds", title=what, logarithmic="xy"
+            ),
+            f"{what}. Both axes are logarithmic, so that a straight line is a power of the length, "
+            "and its slope the exponent.",
+        ),
+        table((f"{what}, words", *map(str, sizes)), rows),
+    ]
