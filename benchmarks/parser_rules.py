@@ -191,6 +191,7 @@ def baselines(data: Data) -> Table:
 def starts(data: Data, sets: dict[str, Sequence[ArcRule]]) -> Table:
     """Other features, and other first weights: the loss is not convex."""
     table = Table("EWT10 dev, UAS in percent, projective: features, and first weights")
+    n_weights = 0
     ways = [("zero", None, CONTEXT), ("zero", None, TAGS)]
     ways += [(f"random {seed}", seed, TAGS) for seed in (1, 2, 3)]
     for name in list(sets)[::3]:
@@ -198,8 +199,9 @@ def starts(data: Data, sets: dict[str, Sequence[ArcRule]]) -> Table:
             options = {"projective": True, "features": features}
             if seed is not None:
                 rng = np.random.default_rng(seed)
-                options["warm_start"] = rng.normal(scale=0.5, size=len(parser.weights_))
+                options["warm_start"] = rng.normal(scale=0.5, size=n_weights)
             parser = ruled(data, sets[name], **options)
+            n_weights = len(parser.weights_)
             table.add(
                 rules=name,
                 features="tags" if features == TAGS else "tags and their neighbours",

@@ -177,6 +177,25 @@ def test_a_sentence_of_five_hundred_words(run, tmp_path):
         assert out.count("\n") == 500 + 4
 
 
+def test_explanation(run, tmp_path):
+    line = "explain parser.model bare.conllu --sentence 3 --word 2 -n 2 --draw {path}"
+    status, out, _ = run(line, path=tmp_path / "tree.svg")
+    assert status == 0
+    assert out.startswith("'old' (word 2) has the head 'dog' (word 3) with probability 0.")
+    assert "features more" in out
+    assert "best  the/3 old/3 dog/4 sleeps/0" in out
+    assert (tmp_path / "tree.svg").read_text().startswith("<svg")
+    status, out, _ = run("explain parser.model bare.conllu")
+    assert status == 0
+
+
+def test_inspection(run):
+    status, out, _ = run("inspect parser.model -n 3")
+    assert status == 0
+    assert "a model of kind 'parser'\narguments: " in out
+    assert "head.upos modifier.upos" in out
+
+
 # ---------------------------------------------------------------------- evaluation
 
 
@@ -270,6 +289,10 @@ MISTAKES = [
     ("evaluate parser.model train.conllu --samples 0", "--samples is 0"),
     ("evaluate parser.model train.conllu --against tagger.model", "expected a parser, or a file"),
     ("evaluate parser.model train.conllu --against bare.conllu", "there are 5 sentences, but 18"),
+    ("explain parser.model bare.conllu --sentence 6", "--sentence is 6; expected 1 to 5"),
+    ("explain parser.model bare.conllu --word 4", "--word is 4; expected 1 to 3"),
+    ("explain parser.model bare.conllu --draw none/x", "No such directory"),
+    ("explain tagger.model bare.conllu --draw x", "--draw is for parsers"),
     ("select parser.model bare.conllu", "which this command cannot use"),
 ]
 

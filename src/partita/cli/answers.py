@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from partita.cli.options import Argument, Options
+from partita.data.sentences import Sentence
 
 DECODER = Argument(
     "decoder",
@@ -50,3 +51,36 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     for first, *others in rows:
         cells = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
         yield "  ".join([first.ljust(widths[0]), *cells])
+
+
+def chosen_sentence(sentences: Sequence[Sentence], options: Options) -> Sentence:
+    """The sentence with the number that the options name."""
+    if not 1 <= options.sentence <= len(sentences):
+        raise ValueError(
+            f"--sentence is {options.sentence}; expected 1 to {len(sentences)}, which "
+            f"{sentences[0].source} has."
+        )
+    return sentences[int(options.sentence) - 1]
+
+
+def chosen_word(sentence: Sentence, options: Options) -> int | None:
+    """The word that the options name, from 0; None if they name none."""
+    if options.word is None:
+        return None
+    if not 1 <= options.word <= len(sentence):
+        raise ValueError(
+            f"--word is {options.word}; expected 1 to {len(sentence)}, which sentence "
+            f"{options.sentence} has ({sentence.where()})."
+        )
+    return int(options.word) - 1
+
+
+def contribution_lines(
+    contributions: Sequence[tuple[int, str, float]], words: Sequence[str], n_features: int
+) -> Iterator[str]:
+    """What each feature adds to the lead of an answer, the first `n_features` of them by name."""
+    for word, feature, value in contributions[:n_features]:
+        yield f"  {value:+9.3f}  {words[word]!r}: {feature}"
+    rest = contributions[n_features:]
+    if rest:
+        yield f"  {sum(value for _, _, value in rest):+9.3f}  {len(rest)} features more"

@@ -1,0 +1,38 @@
+"""`partita explain` for taggers: why a word has its tag."""
+
+from typing import Any
+
+from partita.cli.answers import chosen_sentence, chosen_word, contribution_lines
+from partita.cli.families import Family
+from partita.cli.models import Model
+from partita.cli.options import Options, read_document, write
+from partita.data.sentences import Sentence
+
+
+def run(model: Model, options: Options) -> None:
+    """Print the explanation."""
+    from partita.cli.questions import marginals, seen_by
+
+    document = read_document(options.input, options)
+    sentence = chosen_sentence(seen_by(model, document), options)
+    word = chosen_word(sentence, options)
+    if word is None:
+        word = int(marginals(model, [sentence])[0].max(axis=1).argmin())
+    _show(sentence, model.estimator.explain(sentence, word), options.n_features)
+
+
+FAMILY = Family("taggers", ("tagger",), run)
+
+
+def _show(sentence: Sentence, explanation: Any, n_features: int) -> None:
+    words = sentence.column("FORM" if "FORM" in sentence.names else sentence.names[0])
+    where = f"{words[explanation.word]!r} (word {explanation.word + 1})"
+    write(f"{where} has {explanation.tag} with probability {explanation.probability:.4f},")
+    write(f"and {explanation.runner_up} with probability {explanation.runner_up_probability:.4f}.")
+    write()
+    for name, tags in (("best", explanation.tags), ("other", explanation.other_tags)):
+        write(f"{name:6}" + " ".join(map("/".join, zip(words, tags, strict=True))))
+    write()
+    write(f"The best sequence leads the other by {explanation.difference:.3f}:")
+    for line in contribution_lines(explanation.contributions, words, n_features):
+        write(line)
