@@ -23,6 +23,13 @@ TAG_COLUMN = Argument(
     "of the tags (default: as in training; then UPOS in CoNLL-U, else the last column)",
     metavar="COLUMN",
 )
+TARGET = Argument(
+    "target",
+    str,
+    None,
+    "the other side of a bitext (default: lines are source ||| target)",
+    metavar="FILE",
+)
 FIXED = Argument(
     "fixed", str, None, "tags to keep, with ? or _ where the model may choose", metavar="COLUMN"
 )
