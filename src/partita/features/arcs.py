@@ -8,7 +8,10 @@ from partita.kernels import arc_features
 from partita.kernels.arc_features import GROUP, MOST_KINDS, Keys
 from partita.structures.trees import Trees
 
-LEAST_BITS, MOST_BITS = 3, 28
+MARGIN = 6
+"""Weights before the first group. The C library puts a large array 16 bytes behind the beginning
+of a page, so that groups of eight doubles begin with a line of the cache from its weight 6 on;
+without it, every third feature would need two lines."""
 
 
 class ArcFeatures(FeatureMap):
@@ -32,7 +35,7 @@ class ArcFeatures(FeatureMap):
 
     def __init__(self, trees: Trees, keys: Keys, first_nodes: IntArray, n_bits: int) -> None:
         self.n_parts = trees.n_parts
-        self.n_weights = 2**n_bits
+        self.n_weights = number_of_weights(n_bits)
         self._keys = keys
         self._shift = np.uint32(32 - n_bits)
         self._shape = trees.n_words, first_nodes, trees.arc_offsets
@@ -40,13 +43,25 @@ class ArcFeatures(FeatureMap):
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """out[arc] += the weights of its features; cells that are no arc stay as they are."""
-        arc_features.scores(weights, self._shift, self._keys, *self._shape, self._most_places, out)
+        arc_features.scores(
+            table(weights), self._shift, self._keys, *self._shape, self._most_places, out
+        )
 
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
         """out[weight] += the score gradients of the arcs that have its feature."""
         arc_features.gradient(
-            score_gradient, self._shift, self._keys, *self._shape, self._most_places, out
+            score_gradient, self._shift, self._keys, *self._shape, self._most_places, table(out)
         )
+
+
+def number_of_weights(n_bits: int) -> int:
+    """2**n_bits that features are hashed to, and a group that none is."""
+    return int(2**n_bits) + GROUP
+
+
+def table(weights: FloatArray) -> FloatArray:
+    """The weights that features are hashed to."""
+    return weights[MARGIN : len(weights) - GROUP + MARGIN]
 
 
 def most_places(keys: Keys) -> int:

@@ -124,13 +124,11 @@ def add_at(table, places, n_places, slot, value):
 
 
 @inlined
-def ask_for(table, places, n_places, slot):
-    """Ask for all weights that will be used."""
+def ask_for(table, places, n_places):
+    """Ask for all groups of weights that will be used."""
     for k in range(n_places):
         here = places[k]
         prefetch(table, np.int64(here))
-        # Groups need not begin with a line of the cache.
-        prefetch(table, np.int64(slot_of(here, slot)))
 
 
 @inlined
@@ -150,7 +148,7 @@ def pair_places(keys, node, base, counts, shift, places):
 
 
 @inlined
-def set_places(keys, head, modifier, direction, between, shift, places, n_places):
+def set_places(keys, head, modifier, direction, kinds, shift, places, n_places):
     """Behind them, those of the set templates: every member of one set with every one of others."""
     n_sets = keys.set_between.size
     for t in range(n_sets):
@@ -167,12 +165,9 @@ def set_places(keys, head, modifier, direction, between, shift, places, n_places
                     places[n_places] = place_of(key, shift)
                     n_places += 1
                     continue
-                for kind in range(MOST_KINDS):
-                    if between >> np.uint64(kind) == 0:
-                        break
-                    if (between >> np.uint64(kind)) & np.uint64(1):
-                        places[n_places] = place_of(np.uint32(key ^ keys.set_kind[t, kind]), shift)
-                        n_places += 1
+                for k in range(kinds.size):
+                    places[n_places] = place_of(np.uint32(key ^ keys.set_kind[t, kinds[k]]), shift)
+                    n_places += 1
     return n_places
 
 
@@ -233,13 +228,14 @@ def sweep_heads(table, is_transposed, keys, first, n_words, shift, first_arc, ar
     places = np.empty((2, most_places), dtype=np.uint32)
     base = np.empty(n_pairs, dtype=np.uint32)
     counts = np.zeros(keys.counter.shape[1], dtype=np.int64)
+    kinds = np.empty(MOST_KINDS, dtype=np.uint8)
     waiting, n_waiting, waiting_arc, waiting_slot = 0, 0, np.int64(0), np.uint32(1)
     for head in range(n_words + 1):
         for direction in range(2):
             for t in range(n_pairs):
                 base[t] = keys.head[first + head, t] ^ keys.direction[direction, t]
             counts[:] = 0
-            between = np.uint64(0)
+            between, n_kinds = np.uint64(0), 0
             step = 1 if direction == 0 else -1
             modifier = head + step
             while 1 <= modifier <= n_words:
@@ -248,9 +244,9 @@ def sweep_heads(table, is_transposed, keys, first, n_words, shift, first_arc, ar
                 here = places[1 - waiting]
                 n_here = pair_places(keys, node, base, counts, shift, here)
                 n_here = set_places(
-                    keys, first + head, node, direction, between, shift, here, n_here
+                    keys, first + head, node, direction, kinds[:n_kinds], shift, here, n_here
                 )
-                ask_for(table, here, n_here, slot)
+                ask_for(table, here, n_here)
                 finish(
                     table, is_transposed, arcs, waiting_arc, places[waiting], n_waiting,
                     waiting_slot,
@@ -260,7 +256,10 @@ def sweep_heads(table, is_transposed, keys, first, n_words, shift, first_arc, ar
                 for counter in range(counts.size):
                     more = counts[counter] + keys.counter[node, counter]
                     counts[counter] = min(more, MOST_COUNTED)
-                between |= np.uint64(1) << np.uint64(keys.kind[node])
+                if not (between >> np.uint64(keys.kind[node])) & np.uint64(1):
+                    between |= np.uint64(1) << np.uint64(keys.kind[node])
+                    kinds[n_kinds] = keys.kind[node]
+                    n_kinds += 1
                 modifier += step
     finish(table, is_transposed, arcs, waiting_arc, places[waiting], n_waiting, waiting_slot)
 
@@ -336,6 +335,7 @@ def places_of_arcs(shift, keys, first, n_words, heads, modifiers, most_places, o
     """
     n_pairs = keys.head.shape[1]
     counts = np.zeros(keys.counter.shape[1], dtype=np.int64)
+    kinds = np.empty(MOST_KINDS, dtype=np.uint8)
     for a in range(heads.size):
         head, modifier = heads[a], modifiers[a]
         direction = 0 if head < modifier else 1
@@ -343,13 +343,18 @@ def places_of_arcs(shift, keys, first, n_words, heads, modifiers, most_places, o
         for t in range(n_pairs):
             base[t] = keys.head[first + head, t] ^ keys.direction[direction, t]
         counts[:] = 0
-        between = np.uint64(0)
-        for word in range(min(head, modifier) + 1, max(head, modifier)):
+        between, n_kinds = np.uint64(0), 0
+        # Outwards from the head, as `sweep_heads` goes.
+        step = 1 if direction == 0 else -1
+        for word in range(head + step, modifier, step):
             for counter in range(counts.size):
                 more = counts[counter] + keys.counter[first + word, counter]
                 counts[counter] = min(more, MOST_COUNTED)
-            between |= np.uint64(1) << np.uint64(keys.kind[first + word])
+            if not (between >> np.uint64(keys.kind[first + word])) & np.uint64(1):
+                between |= np.uint64(1) << np.uint64(keys.kind[first + word])
+                kinds[n_kinds] = keys.kind[first + word]
+                n_kinds += 1
         n_here = pair_places(keys, first + modifier, base, counts, shift, out[a])
         n_out[a] = set_places(
-            keys, first + head, first + modifier, direction, between, shift, out[a], n_here
+            keys, first + head, first + modifier, direction, kinds[:n_kinds], shift, out[a], n_here
         )

@@ -13,6 +13,7 @@ from partita.data.conllu import UNKNOWN_HEAD
 from partita.data.dependencies import UNKNOWN, relations, tree_heads
 from partita.data.sentences import Sentence
 from partita.distribution.linear_chain import LinearChain
+from partita.estimators.parsing.explain import strongest_features
 from partita.estimators.parsing.keys import kind_column
 from partita.estimators.parsing.labels import LabelModel
 from partita.estimators.parsing.model import Encoded, ParserModel, nearest_projective
@@ -60,8 +61,8 @@ class Plan:
     labels: bool
     label_bits: int
     objective: str
-    l2: float
-    optimiser: str
+    l2: float | None
+    optimiser: str | None
     rate: float | None
     max_iterations: int | None
     batch_sentences: int
@@ -72,6 +73,7 @@ class Plan:
     rule_weight: float
     warm_start: Any
     patience: int
+    checkpoint_seconds: float
     seed: int
     n_threads: int | None
     progress: bool | None
@@ -82,13 +84,13 @@ class Plan:
     def __post_init__(self) -> None:
         choices = {
             "objective": (self.objective, ("likelihood", "risk")),
-            "optimiser": (self.optimiser, ("lbfgs", *STOCHASTIC)),
+            "optimiser": (self.optimiser, (None, "lbfgs", *STOCHASTIC)),
         }
         for name, (value, allowed) in choices.items():
             if value not in allowed:
                 listed = ", ".join(map(repr, allowed))
                 raise ValueError(f"{name} is {value!r}; expected one of {listed}.")
-        if self.rules and self.optimiser != "lbfgs":
+        if self.rules and self.optimiser not in (None, "lbfgs"):
             raise ValueError(
                 f"rules came with the optimiser {self.optimiser!r}; their expectations are those "
                 "of all sentences at once, so that it takes optimiser='lbfgs'."
@@ -104,15 +106,24 @@ class Plan:
         if self.entropy_weight < 0:
             raise ValueError(f"entropy_weight is {self.entropy_weight}; expected 0 or more.")
 
-    def chosen_optimiser(self, n_batches: int) -> Optimiser[Any]:
+    @property
+    def method(self) -> str:
+        """The name of the optimiser: rules take all sentences at once."""
+        return self.optimiser or ("lbfgs" if self.rules else "adam")
+
+    @property
+    def penalty(self) -> Penalty:
+        """Few passes keep weights small; to the end of the way, a penalty must."""
+        usual = 1.0 if self.method == "lbfgs" else 0.0
+        return Penalty(l2=usual if self.l2 is None else self.l2)
+
+    def chosen_optimiser(self) -> Optimiser[Any]:
         """The optimiser that the arguments describe."""
-        if self.optimiser == "lbfgs":
-            most = {} if self.max_iterations is None else {"n_iterations": self.max_iterations}
-            return LBFGS(**most)
-        n_passes = N_PASSES if self.max_iterations is None else self.max_iterations
-        return STOCHASTIC[self.optimiser](
-            rate=Cosine(RATES[self.optimiser] if self.rate is None else self.rate),
-            n_iterations=n_passes,
+        if self.method == "lbfgs":
+            return LBFGS() if self.max_iterations is None else LBFGS(self.max_iterations)
+        return STOCHASTIC[self.method](
+            rate=Cosine(RATES[self.method] if self.rate is None else self.rate),
+            n_iterations=N_PASSES if self.max_iterations is None else self.max_iterations,
         )
 
 
@@ -138,6 +149,8 @@ class Fitted:
     label_model: LabelModel | None
     label_weights: FloatArray | None
     n_lifted: int
+    strongest: dict[str, list[tuple[str, float]]]
+    """Of the features of training trees, those of the largest weights, by template."""
 
 
 def fit_parser(
@@ -173,7 +186,9 @@ def fit_parser(
     label_model, label_weights = None, None
     if plan.labels and material.labels is not None:
         label_model, label_weights = fit_labels(plan, material, encoded, lexicon)
-    return Fitted(model, training, label_model, label_weights, material.n_lifted)
+    trees = material.heads[: material.counts[FULL]]
+    strongest = strongest_features(model, training.weights, encoded, trees)
+    return Fitted(model, training, label_model, label_weights, material.n_lifted, strongest)
 
 
 # ---------------------------------------------------------------------- what came
@@ -344,13 +359,14 @@ def _run(
     with build_corpus(objective, batches, workers=plan.n_threads, n_shards=1) as corpus:
         return train(
             corpus,
-            plan.chosen_optimiser(len(batches)),
-            penalty=Penalty(l2=plan.l2),
+            plan.chosen_optimiser(),
+            penalty=plan.penalty,
             weights=start,
             held_out=judge,
             patience=plan.patience,
             seed=plan.seed,
             checkpoint=plan.checkpoint,
+            checkpoint_seconds=plan.checkpoint_seconds,
             resume=plan.resume,
             log=plan.log,
             progress=plan.progress,
@@ -363,8 +379,8 @@ def _first_weights(plan: Plan, model: ParserModel) -> FloatArray | None:
         return None
     if np.shape(start) != (model.n_weights,):
         raise ValueError(
-            f"warm_start has {np.size(start)} weights; expected {model.n_weights}, 2**n_bits. "
-            "Set n_bits as it was."
+            f"warm_start has {np.size(start)} weights; expected {model.n_weights}, for n_bits = "
+            f"{model.n_bits}. Set n_bits as it was."
         )
     return np.asarray(start, dtype=np.float64)
 

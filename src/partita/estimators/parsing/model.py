@@ -14,7 +14,7 @@ from partita.distribution.trees import Tree
 from partita.estimators.parsing.keys import KeyMaker
 from partita.estimators.parsing.templates import Template, columns_of
 from partita.estimators.parsing.words import Lexicon, Words, read_words
-from partita.features.arcs import ArcFeatures
+from partita.features.arcs import ArcFeatures, number_of_weights
 from partita.kernels.arc_features import Keys
 from partita.structures.projective_trees import ProjectiveTrees
 from partita.structures.spanning_trees import SpanningTrees
@@ -50,7 +50,7 @@ class ParserModel:
     @property
     def n_weights(self) -> int:
         """Number of weights."""
-        return int(2**self.n_bits)
+        return number_of_weights(self.n_bits)
 
     @cached_property
     def maker(self) -> KeyMaker:

@@ -1,7 +1,7 @@
 """The dependency parser: a conditional random field over the trees of a sentence."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,12 @@ from partita.distribution.trees import Tree
 from partita.estimators.parameters import Parameters
 from partita.estimators.parsing import answers, parser_file
 from partita.estimators.parsing.answers import Arcs
+from partita.estimators.parsing.explain import (
+    Explanation,
+    Inspection,
+    explain_word,
+    inspect_weights,
+)
 from partita.estimators.parsing.fit import Path, Plan, fit_parser, targets_of
 from partita.estimators.parsing.labels import LabelModel
 from partita.estimators.parsing.model import ParserModel
@@ -53,10 +59,12 @@ class DependencyParser(Parameters):
     objective
         "likelihood", or "risk": the expected number of wrong arcs, starting from the likelihood.
     l2
-        l2 / 2 times the squares of the weights is added to the loss.
+        l2 / 2 times the squares of the weights is added to the loss (1 with "lbfgs" if left out,
+        else 0, since the passes are few).
     optimiser, rate, max_iterations, batch_sentences
         "adam", "adagrad" or "sgd" by mini-batches of so many sentences on average, "lbfgs" on all
-        sentences at once; the first learning rate, which falls to 0; the most passes.
+        sentences at once ("lbfgs" with rules if left out, else "adam"); the first learning rate,
+        which falls to 0; the most passes.
     entropy_weight, entropy_ramp, renyi_alpha
         Weight of the entropy of sentences without heads, reached after so many iterations, which
         follow a training without it; its order if it is Rényi's.
@@ -84,6 +92,7 @@ class DependencyParser(Parameters):
     label_weights_: FloatArray | None
     training_: TrainingResult | None
     n_lifted_: int
+    strongest_: dict[str, list[tuple[str, float]]]
 
     def __init__(
         self,
@@ -96,8 +105,8 @@ class DependencyParser(Parameters):
         labels: bool = True,
         label_bits: int = 17,
         objective: str = "likelihood",
-        l2: float = 0.0,
-        optimiser: str = "adam",
+        l2: float | None = None,
+        optimiser: str | None = None,
         rate: float | None = None,
         max_iterations: int | None = None,
         batch_sentences: int = 150,
@@ -108,6 +117,7 @@ class DependencyParser(Parameters):
         rule_weight: float = 1000.0,
         warm_start: "DependencyParser | FloatArray | None" = None,
         patience: int = 3,
+        checkpoint_seconds: float = 60.0,
         seed: int = 0,
         n_threads: int | None = None,
         progress: bool | None = None,
@@ -135,6 +145,7 @@ class DependencyParser(Parameters):
         self.rule_weight = rule_weight
         self.warm_start = warm_start
         self.patience = patience
+        self.checkpoint_seconds = checkpoint_seconds
         self.seed = seed
         self.n_threads = n_threads
         self.progress = progress
@@ -167,7 +178,7 @@ class DependencyParser(Parameters):
         self.model_, self.training_ = fitted.model, fitted.training
         self.weights_ = fitted.training.weights
         self.label_model_, self.label_weights_ = fitted.label_model, fitted.label_weights
-        self.n_lifted_ = fitted.n_lifted
+        self.n_lifted_, self.strongest_ = fitted.n_lifted, fitted.strongest
         return self
 
     @property
@@ -288,27 +299,42 @@ class DependencyParser(Parameters):
         (arcs,) = p.structures.split(p.scores)
         return type(p)(arcs, single_root=self._fitted().single_root)
 
+    # ------------------------------------------------------------------ why
+
+    def inspect(self, n_features: int = 10) -> Inspection:
+        """The strongest features by template, among those of arcs in the first training trees."""
+        self._fitted()
+        return inspect_weights(self.strongest_, self.weights_, n_features)
+
+    def explain(self, sentence: Any, word: int) -> Explanation:
+        """Which features gave a word (counted from 0) its head, against the runner-up."""
+        model = self._fitted()
+        return explain_word(model, self.weights_, model.encode([sentence]), word)
+
     # ------------------------------------------------------------------ files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file: numbers and text, nothing that can run."""
+    def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
+        """Write a model file: numbers and text, nothing that can run; `extra` joins its header."""
         self._fitted()
-        parser_file.write(
-            path,
-            parser_file.Contents(
-                self.model_, self.weights_, self.label_model_, self.label_weights_
-            ),
-            self.get_params(),
+        contents = parser_file.Contents(
+            self.model_,
+            self.weights_,
+            self.label_model_,
+            self.label_weights_,
             self.n_lifted_,
+            self.strongest_,
         )
+        parser_file.write(path, contents, self.get_params(), extra or {})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The parser of a model file, with the same answers to the last bit."""
-        contents, params, n_lifted = parser_file.read(path)
+        found, params = parser_file.read(path)
         parser = cls(**params)
-        parser.model_, parser.weights_, parser.label_model_, parser.label_weights_ = contents
-        parser.training_, parser.n_lifted_ = None, n_lifted
+        parser.model_, parser.weights_ = found.model, found.weights
+        parser.label_model_, parser.label_weights_ = found.label_model, found.label_weights
+        parser.n_lifted_, parser.strongest_ = found.n_lifted, found.strongest
+        parser.training_ = None
         return parser
 
     # ------------------------------------------------------------------ helpers

@@ -25,10 +25,15 @@ class Contents(NamedTuple):
     weights: FloatArray
     label_model: LabelModel | None
     label_weights: FloatArray | None
+    n_lifted: int
+    strongest: dict[str, list[tuple[str, float]]]
 
 
 def write(
-    path: str | os.PathLike[str], contents: Contents, params: Mapping[str, Any], n_lifted: int
+    path: str | os.PathLike[str],
+    contents: Contents,
+    params: Mapping[str, Any],
+    extra: Mapping[str, Any],
 ) -> None:
     """Write a model file in one step."""
     model, label_model = contents.model, contents.label_model
@@ -40,9 +45,11 @@ def write(
         "templates": [template.text for template in model.templates],
         "known": {view: sorted(values) for view, values in model.lexicon.known.items()},
         "kinds": list(model.lexicon.kinds),
-        "n_lifted": n_lifted,
+        "n_lifted": contents.n_lifted,
+        "strongest": contents.strongest,
         "labels": None if label_model is None else list(label_model.names),
         "label_columns": None if label_model is None else list(label_model.columns),
+        **extra,
     }
     arrays = _packed("weights", contents.weights)
     if contents.label_weights is not None:
@@ -50,8 +57,8 @@ def write(
     write_model(path, header, arrays)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Contents, dict[str, Any], int]:
-    """What a parser is made of, its arguments, and how many trees were lifted."""
+def read(path: str | os.PathLike[str]) -> tuple[Contents, dict[str, Any]]:
+    """What a parser is made of, and its arguments."""
     found = read_model(path, estimator=ESTIMATOR)
     header = found.header
     params = dict(header["options"])
@@ -69,7 +76,12 @@ def read(path: str | os.PathLike[str]) -> tuple[Contents, dict[str, Any], int]:
         label_model = LabelModel(tuple(header["labels"]), lexicon, params["label_bits"], columns)
         label_weights = _unpacked("label_weights", found.arrays, label_model.n_weights)
     weights = _unpacked("weights", found.arrays, model.n_weights)
-    return Contents(model, weights, label_model, label_weights), params, header["n_lifted"]
+    strongest = {
+        template: [(name, float(weight)) for name, weight in pairs]
+        for template, pairs in header["strongest"].items()
+    }
+    n_lifted = header["n_lifted"]
+    return Contents(model, weights, label_model, label_weights, n_lifted, strongest), params
 
 
 def _packed(name: str, weights: FloatArray) -> dict[str, Array]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -106,6 +106,10 @@ def _column(values: Sequence[Sequence[str]]) -> Column:
     return Column(tuple(table), numbers)
 
 
+KNOWN = {"form": "FORM", "lower": "FORM", "lemma": "LEMMA"}
+"""Views whose rare values are all the same, and the columns that they look at."""
+
+
 @dataclass(frozen=True)
 class Lexicon:
     """What was seen often enough in training to be told apart; it cannot grow."""
@@ -114,13 +118,12 @@ class Lexicon:
     """The values of the views `form`, `lower` and `lemma`; others are rare words."""
     kinds: tuple[str, ...]
     """The tags that sets of words between can have, at most 63; others share the last bit."""
-    _cache: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
     def learn(cls, words: Words, min_count: int, kind_column: str) -> "Lexicon":
         """From the words of the training sentences."""
         known = {}
-        for view, column in (("form", "FORM"), ("lower", "FORM"), ("lemma", "LEMMA")):
+        for view, column in KNOWN.items():
             if column not in words.columns:
                 continue
             values, numbers = words.columns[column].values, words.columns[column].numbers
@@ -136,24 +139,29 @@ class Lexicon:
             kinds = tuple(value for value, _ in pairs[:63])
         return cls(known, kinds)
 
+    def shown(self, view: str, value: str) -> str:
+        """What a value of a column looks like in a view.
+
+        >>> Lexicon({"lower": frozenset({"dog"})}, ()).shown("lower", "Dog")
+        'dog'
+        """
+        if view == "lower":
+            value = value.lower()
+        if view in KNOWN:
+            return value if value in self.known[view] else RARE
+        if view.startswith("prefix"):
+            return value.lower()[: int(view[6:])]
+        if view.startswith("suffix"):
+            return value.lower()[-int(view[6:]) :]
+        if view == "shape":
+            return _shape(value)
+        if view.startswith("feats:"):
+            return dict_of(value).get(view[6:], "")
+        return value
+
     def names(self, words: Words, view: str, column: str) -> list[str]:
         """What each distinct value of a column looks like in a view."""
-        values = words.columns[column].values
-        if view in ("form", "lemma"):
-            known = self.known[view]
-            return [value if value in known else RARE for value in values]
-        if view == "lower":
-            known = self.known[view]
-            return [low if (low := value.lower()) in known else RARE for value in values]
-        if view.startswith("prefix"):
-            return [value.lower()[: int(view[6:])] for value in values]
-        if view.startswith("suffix"):
-            return [value.lower()[-int(view[6:]) :] for value in values]
-        if view == "shape":
-            return [_shape(value) for value in values]
-        if view.startswith("feats:"):
-            return [dict_of(value).get(view[6:], "") for value in values]
-        return list(values)
+        return [self.shown(view, value) for value in words.columns[column].values]
 
     def hashed(self, words: Words, view: str, column: str) -> Array:
         """64 bits for each distinct value of a column in a view."""
