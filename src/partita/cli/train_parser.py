@@ -27,8 +27,16 @@ ARGUMENTS = (
     Argument("labels", bool, True, "learn relations, too"),
     Argument("label_bits", int, 17, "relations have 2 to the power of N rows of weights"),
     Argument("objective", str, "likelihood", "what is minimised", ("likelihood", "risk")),
-    Argument("l2", float, 0.0, "penalty on the squares of weights"),
-    Argument("optimiser", str, "adam", "how", ("adam", "adagrad", "sgd", "lbfgs")),
+    Argument(
+        "l2", float, None, "penalty on the squares of weights (default: 1 with lbfgs, else 0)"
+    ),
+    Argument(
+        "optimiser",
+        str,
+        None,
+        "how (default: lbfgs with rules, else adam)",
+        ("adam", "adagrad", "sgd", "lbfgs"),
+    ),
     Argument("rate", float, None, "first learning rate (default: by optimiser)"),
     Argument("max_iterations", int, None, "most passes"),
     Argument("batch_sentences", int, 150, "sentences of a mini-batch, on average"),
@@ -39,7 +47,7 @@ ARGUMENTS = (
     Argument("rule_weight", float, 1000.0, "of the rules"),
     Argument("warm_start", str, None, "a parser to start from", metavar="MODEL"),
     Argument("patience", int, 3, "passes without progress on held-out data before the end"),
-    *(each for each in RUN if each.name in ("checkpoint", "resume", "log")),
+    *(each for each in RUN if each.name != "patience"),
     Argument("seed", int, 0, "all randomness follows from it"),
     Argument("n_threads", int, None, "threads (default: all cores)"),
     Argument("progress", bool, None, "show progress (default: on a terminal)"),
