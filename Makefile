@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 SAY := @printf '==> %s\n'
 
-HELPERS := benchmarks/timing.py benchmarks/page.py
+HELPERS := $(addprefix benchmarks/,timing.py page.py tagger_data.py semisupervised.py active.py)
 BENCHMARKS := $(patsubst benchmarks/%.py,bench-%,$(filter-out $(HELPERS),$(wildcard benchmarks/[a-z]*.py)))
 KERNELS := $(wildcard src/partita/kernels/*.py)
 

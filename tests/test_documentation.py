@@ -1,37 +1,160 @@
-"""Every Python block of README and docs runs, and what its comments say of a value is true."""
+"""Every block of code in README and docs runs, and what its comments say of a value is true."""
 
+import contextlib
 import doctest
+import io
 import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from partita import samples
+from partita.cli import main
+
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+DOCS = ROOT / "docs"
+TUTORIALS = sorted((DOCS / "tutorials").glob("*.py"))
+# The pages of tutorials are written from their scripts, which a test of its own runs.
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(page for page in DOCS.rglob("*.md") if page.with_suffix(".py") not in TUTORIALS),
+]
+FENCE = re.compile(r"^(<!-- not run: [^\n]*-->\n)?```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"^ {4,}(?:\$ )?(?:partita|pip|python) ", re.MULTILINE)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+N_SENTENCES = 60
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_code_blocks_run(page):
+def named(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """A folder with small files under the names that the pages use, and the place to be in."""
+    monkeypatch.chdir(tmp_path)
+    for part, name in (("train", "train"), ("dev", "dev"), ("train", "unlabelled")):
+        write(f"{name}.conllu", blocks(samples.path(f"treebank-{part}.conllu")))
+    write("chunks.txt", blocks(samples.path("chunks-train.txt")))
+    write("chunks-dev.txt", blocks(samples.path("chunks-dev.txt")))
+    sentences = samples.treebank("dev")[:N_SENTENCES]
+    write("raw.txt", [" ".join(sentence.column("FORM")) + "\n" for sentence in sentences])
+    write("expectations.txt", ["w=the DET=1.0\n", "w=saw VERB=0.8 NOUN=0.2\n"])
+    write("template.txt", ["U00:%x[0,0]\n", "U01:%x[-1,0]\n", "B\n"])
+    shutil.copy(samples.path("arc-rules.txt"), "rules.txt")
+    for part in ("train", "dev"):
+        pairs = samples.path(f"bitext-{part}.txt").read_text().splitlines()[:N_SENTENCES]
+        links = samples.path(f"bitext-{part}.align").read_text().splitlines()[:N_SENTENCES]
+        write(f"{part}.txt", [pair + "\n" for pair in pairs])
+        write(f"{part}.align", [link + "\n" for link in links])
+        for side, language in enumerate(("en", "de")):
+            write(f"{part}.{language}", [pair.split(" ||| ")[side] + "\n" for pair in pairs])
+    return tmp_path
+
+
+def blocks(path):
+    """The first sentences of a file with blank lines between them."""
+    return [block + "\n\n" for block in path.read_text().split("\n\n")[:N_SENTENCES]]
+
+
+def write(name, lines):
+    Path(name).write_text("".join(lines), encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_code_blocks_run(page, data):
     run(page)
 
 
 def run(page):
     """The blocks of a page are one program; those with prompts show what they print."""
     names = {}
-    for block in BLOCK.findall(page.read_text()):
-        if block.startswith(">>>"):
-            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-            runner = doctest.DocTestRunner(optionflags=flags)
+    for mark, language, block in FENCE.findall(page.read_text()):
+        if mark:
+            continue
+        if language == "python" and block.startswith(">>>"):
+            runner = doctest.DocTestRunner(optionflags=FLAGS)
             test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
             assert runner.run(test, clear_globs=False).failed == 0
             names.update(test.globs)
-        else:
+        elif language == "python":
             exec(compile(block, page.name, "exec"), names)
+        elif language == "shell":
+            for line in block.replace("\\\n", " ").splitlines():
+                run_command(line)
     return names
 
 
-def test_what_the_readme_says_of_its_values():
+def run_command(line):
+    """Run a `partita` command in this process; `> file` takes what it prints."""
+    words = shlex.split(line, comments=True)
+    if not words:
+        return
+    assert words[0] == "partita", f"{line!r}: mark the block as <!-- not run: the reason -->"
+    output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    arguments, _, target = (words[1:], None, None)
+    if ">" in arguments:
+        arguments, (target,) = arguments[: arguments.index(">")], arguments[-1:]
+    errors = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        status = main(arguments)
+    assert status == 0, f"{line}\n{errors.getvalue()}"
+    if target:
+        Path(target).write_bytes(output.buffer.getvalue())
+
+
+def test_a_block_that_is_not_run_says_why():
+    for page in PAGES:
+        for mark, _, _ in FENCE.findall(page.read_text()):
+            assert not mark or len(mark) > len("<!-- not run:  -->\n"), page
+
+
+def test_commands_stand_in_fences():
+    for page in PAGES:
+        found = INDENTED.search(FENCE.sub("", page.read_text()))
+        assert not found, f"{named(page)}: {found}: fence it as ```shell, so that it is run"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", TUTORIALS, ids=named)
+def test_tutorials_print_what_their_pages_say(script, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tool = runpy.run_path(str(DOCS / "run_tutorials.py"))
+    written = tool["page"](script, tmp_path)
+    difference = tool["difference"](written, script.with_suffix(".md").read_text())
+    assert not difference, f"{difference}; if that is right, run: make tutorials"
+
+
+@pytest.mark.slow
+def test_the_site_builds(tmp_path):
+    if not all(map(find_spec, ("mkdocs", "material", "mkdocstrings"))):
+        pytest.skip("the tools that build the documentation are not installed: make docs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = list(tmp_path.rglob("*.html"))
+    assert len(pages) > 30
+    for page in pages:
+        loaded = re.findall(r'(?:src|<link[^>]* href)="(https?:[^"]*)"', page.read_text())
+        assert not loaded, f"{page.name} loads {loaded[0]} from the network"
+
+
+def test_every_page_is_in_the_contents():
+    listed = (ROOT / "mkdocs.yml").read_text()
+    linked = (DOCS / "decisions" / "index.md").read_text()
+    for page in DOCS.rglob("*.md"):
+        name = str(page.relative_to(DOCS))
+        assert name in listed or page.name in linked, f"{name} is not in mkdocs.yml"
+
+
+def test_what_the_readme_says_of_its_values(data):
     names = run(ROOT / "README.md")
     np, pt = names["np"], names["pt"]
     assert names["p"].argmax.tolist() == [0, 1, 1]
@@ -44,7 +167,22 @@ def test_what_the_readme_says_of_its_values():
 
 
 def test_the_files_that_the_docs_name_exist():
-    places = [ROOT / "src" / "partita", ROOT / "tests", ROOT]
+    places = [ROOT / "src" / "partita", ROOT / "tests", ROOT, DOCS]
     for page in PAGES:
-        for name in re.findall(r"`((?:\w+/)+\w+\.\w+)", page.read_text()):
+        for name in re.findall(r"`((?:\w+/)+[\w-]+\.\w+)", page.read_text()):
             assert any((place / name).exists() for place in places), f"{page.name} names {name}"
+
+
+def test_the_tests_that_the_docs_name_exist():
+    """`folder/test_file.py::test_name`, or `test_file.py::test_name` where the file is unique."""
+    for page in PAGES:
+        for file, test in re.findall(r"`([\w/]+\.py)::(\w+)", page.read_text()):
+            found = [path for path in (ROOT / "tests").rglob("*.py") if str(path).endswith(file)]
+            assert len(found) == 1, f"{page.name} names {file}"
+            assert f"def {test}(" in found[0].read_text(), f"{page.name} names {file}::{test}"
+
+
+def test_the_layers_have_reference_pages():
+    folders = {path.name for path in (ROOT / "src" / "partita").iterdir() if path.is_dir()}
+    for folder in folders - {"__pycache__", "kernels", "demo"}:
+        assert (DOCS / "reference" / f"{folder}.md").exists(), f"{folder} has no reference page"

@@ -1,9 +1,11 @@
 """The structures that the suite runs on: to add one, write an enumerator and append a line."""
 
+import functools
 import itertools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -118,6 +120,38 @@ def spanning_trees(single_root, n_labels=None):
     )
 
 
+def segmentation(scores):
+    """The distribution that the tutorial "Write your own structure" defines."""
+    return own_structure()["Segmentation"](scores)
+
+
+@functools.cache
+def own_structure():
+    """The names of the tutorial's script, which is run as far as it defines the structure."""
+    path = Path(__file__).parents[2] / "docs" / "tutorials" / "own-structure.py"
+    names = {}
+    exec(compile(path.read_text().split("# ## All questions")[0], str(path), "exec"), names)
+    return names
+
+
+def all_segmentations(scores):
+    """Every way to cut a sentence into segments, with a count for each (first word, length)."""
+    n_words, longest = scores.shape
+    structures, counts = [], []
+    for inner in itertools.product((0, 1), repeat=n_words - 1):
+        ends = np.array([*inner, 1])
+        used, first = np.zeros_like(scores), 0
+        for stop in np.flatnonzero(ends):
+            if stop - first >= longest:
+                break
+            used[first, stop - first] = 1
+            first = stop + 1
+        else:
+            structures.append(ends)
+            counts.append(flat(used))
+    return structures, counts
+
+
 CHAIN_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
 TREE_SIZES = (1, 2, 3, 4, 5) if IS_COMPILED else (1, 3)
 SPANNING_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
@@ -153,4 +187,12 @@ CASES = [
     Case("spanning-one-root", *spanning_trees(True), SPANNING_SIZES, n_words_long=200),
     Case("spanning-labelled", *spanning_trees(False, 2), LABELLED_SIZES, n_words_long=100),
     Case("spanning-labelled-one-root", *spanning_trees(True, 3), (1, 2, 3), n_words_long=50),
+    Case(
+        "own-structure",
+        lambda rng, n_words: rng.normal(size=(n_words, 3)),
+        segmentation,
+        all_segmentations,
+        (1, 2, 4, 6) if IS_COMPILED else (1, 3),
+        n_words_long=500,
+    ),
 ]
