@@ -178,8 +178,8 @@ def test_expectation_constraints_alone(distance):
         ExpectationConstraint(f"w={word}", {tag: 0.95, **dict.fromkeys(rest(tag), 0.05 / 3)})
         for word, tag in shares.items()
     ]
-    found = Tagger(features=SIMPLE, constraints=constraints, constraint_distance=distance)
-    found.fit(WORDS)
+    found = Tagger(features=SIMPLE, constraints=constraints, constraint_weight=1000.0)
+    found.set_params(constraint_distance=distance).fit(WORDS)
     marginals = [
         row["DET"]
         for words, rows in zip(WORDS, found.predict_marginals(WORDS), strict=True)

@@ -6,6 +6,7 @@ from partita.cli import train_hmm, train_tagger
 from partita.cli.labels import read_labelled
 from partita.cli.models import check_output
 from partita.cli.options import (
+    RUN,
     Argument,
     Commands,
     Options,
@@ -28,7 +29,11 @@ REPLAY = (
     Argument("batch_words", int, 500, "words labelled in each round"),
     Argument("max_words", int, None, "words labelled at most (default: all)"),
 )
-ESTIMATORS = {"tagger": train_tagger.ARGUMENTS, "hmm": train_hmm.ARGUMENTS}
+# A replay has many short runs, which need no checkpoints.
+ESTIMATORS = {
+    kind: tuple(argument for argument in arguments if argument not in RUN)
+    for kind, arguments in {"tagger": train_tagger.ARGUMENTS, "hmm": train_hmm.ARGUMENTS}.items()
+}
 
 
 def add(commands: Commands) -> None:

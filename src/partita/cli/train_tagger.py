@@ -48,8 +48,8 @@ ARGUMENTS = (
         "share_weight", float, None, "that tags there are as frequent (default: 1 with entropy)"
     ),
     Argument("constraints", str, None, "expectations in MALLET's format", metavar="FILE"),
-    Argument("constraint_weight", float, 1000.0, "of the constraints"),
-    Argument("constraint_distance", str, "squared", "of the constraints", ("squared", "kl")),
+    Argument("constraint_weight", float, 10.0, "of the constraints"),
+    Argument("constraint_distance", str, "kl", "of the constraints", ("squared", "kl")),
     Argument("warm_start", str, None, "a tagger to start from", metavar="MODEL"),
     *RUN,
     Argument("seed", int, 0, "all randomness follows from it"),

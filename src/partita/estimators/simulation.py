@@ -155,8 +155,9 @@ class _Replay:
         shown = [[UNKNOWN] * len(tags) for tags in pool.tags]
         self._label(shown, first)
         # Each round labels a word at least.
+        model = None
         for turn in range(pool.n_words):
-            model = self.trained(shown)
+            model = self.trained(shown, model)
             n_words = sum(tag != UNKNOWN for tags in shown for tag in tags)
             yield Point(n_words, self.tested(model))
             rest = [index for index, tags in enumerate(shown) if UNKNOWN in tags]
@@ -181,10 +182,16 @@ class _Replay:
         for index, first, last, _ in choices:
             shown[index][first : last + 1] = self.pool.tags[index][first : last + 1]
 
-    def trained(self, shown: Sequence[Sequence[str]]) -> Any:
-        """A copy of the estimator, trained on the sentences that have labels."""
+    def trained(self, shown: Sequence[Sequence[str]], last: Any = None) -> Any:
+        """A copy of the estimator, trained on the sentences that have labels.
+
+        It starts from the `last` model where it can: a few labels more change little.
+        """
         used = [index for index, tags in enumerate(shown) if any(tag != UNKNOWN for tag in tags)]
-        copy = type(self.estimator)(**self.estimator.get_params())
+        params = self.estimator.get_params()
+        if last is not None and params.get("warm_start", last) is None:
+            params["warm_start"] = last
+        copy = type(self.estimator)(**params)
         return copy.fit([self.pool.sentences[i] for i in used], [list(shown[i]) for i in used])
 
     def tested(self, model: Any) -> float:

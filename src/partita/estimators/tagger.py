@@ -66,7 +66,8 @@ class Tagger(Parameters):
         is least where only a few tags are left.
     constraints, constraint_weight, constraint_distance
         Expectation constraints (see `partita.data.constraints`), which sentences without tags
-        should meet, or all if there are no such; their weight; "squared" or "kl".
+        should meet, or all if there are no such; their weight; and how to measure how far off an
+        expectation is: "kl", the divergence of its tags, or "squared".
     warm_start
         A fitted Tagger (of any features), or weights, to start from.
     patience
@@ -110,8 +111,8 @@ class Tagger(Parameters):
         entropy_ramp: int = 20,
         share_weight: float | None = None,
         constraints: Sequence[ExpectationConstraint] | None = None,
-        constraint_weight: float = 1000.0,
-        constraint_distance: str = "squared",
+        constraint_weight: float = 10.0,
+        constraint_distance: str = "kl",
         warm_start: "Tagger | FloatArray | None" = None,
         patience: int = 10,
         checkpoint: Path | None = None,

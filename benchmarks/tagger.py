@@ -1,0 +1,369 @@
+"""Taggers beside python-crfsuite: accuracy, time, memory; and what few or no labels can do.
+
+    python -m benchmarks.tagger [DATA] [--quick] [--speed]
+
+DATA is a folder with conll2000/train.txt, ud_en_ewt/*.conllu, cora_citations and ge_constraints (or
+the variable PARTITA_DATA). CoNLL-2000 has no development part: the last tenth of its training part
+is one here, and training sees the first nine tenths. Both libraries get the same attributes
+(python-crfsuite as lists of names, all pairs with tags as here) and the same penalty, so that they
+seek the same optimum. After the times come `benchmarks.semisupervised` and `benchmarks.active`,
+which take longest and have commands of their own; --speed leaves them out.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import active, semisupervised
+from benchmarks.tagger_data import (
+    Sentences,
+    Task,
+    data_folder,
+    number_after,
+    read_chunking,
+    read_parts_of_speech,
+)
+from benchmarks.timing import Table, best_time, optional, write_json
+from partita import Tagger
+from partita.estimators.extraction import TemplateFeatures
+from partita.estimators.words import read_words
+
+TEMPLATE = """
+U00:%x[-2,0]
+U01:%x[-1,0]
+U02:%x[0,0]
+U03:%x[1,0]
+U04:%x[2,0]
+U05:%x[-1,0]/%x[0,0]
+U06:%x[0,0]/%x[1,0]
+U10:%x[-2,1]
+U11:%x[-1,1]
+U12:%x[0,1]
+U13:%x[1,1]
+U14:%x[2,1]
+U15:%x[-2,1]/%x[-1,1]
+U16:%x[-1,1]/%x[0,1]
+U17:%x[0,1]/%x[1,1]
+U18:%x[1,1]/%x[2,1]
+U20:%x[-2,1]/%x[-1,1]/%x[0,1]
+U21:%x[-1,1]/%x[0,1]/%x[1,1]
+U22:%x[0,1]/%x[1,1]/%x[2,1]
+B
+"""
+"""The template of CRF++'s chunking example."""
+
+
+def accuracies(runs: Sequence[tuple[str, Callable[[], Task], dict[str, Any]]]) -> Table:
+    """From files to trained models: how good, how long."""
+    table = Table("From file to model: accuracy (chunk F1 for CoNLL-2000) on development parts")
+    for name, read, options in runs:
+        start = time.perf_counter()
+        task = read()
+        tagger = Tagger(tag_column=task.column, progress=False, **options).fit(task.train)
+        seconds = time.perf_counter() - start
+        assert tagger.training_ is not None
+        table.add(
+            task=task.name,
+            features=name,
+            weights=len(tagger.weights_),
+            iterations=tagger.training_.n_iterations,
+            seconds_from_file=seconds,
+            loss=tagger.training_.loss,
+            per_cent=f"{task.judged(tagger):.2f}",
+            words_per_second=sum(map(len, task.dev)) / best_time(lambda: tagger.predict(task.dev)),
+        )
+        print(table.rows[-1], file=sys.stderr)
+    return table
+
+
+def beside_crfsuite(task: Task, n_iterations: int, **options: Any) -> Table:
+    """Seconds an iteration, at the same attributes and the same penalty."""
+    table = Table(f"{task.name}: {n_iterations} iterations of L-BFGS at the same attributes")
+    for n_threads in (1, 2):
+        tagger = Tagger(tag_column=task.column, progress=False, n_threads=n_threads, **options)
+        tagger.set_params(max_iterations=n_iterations).fit(task.train)
+        assert tagger.training_ is not None
+        table.add(
+            library="partita",
+            threads=n_threads,
+            weights=len(tagger.weights_),
+            seconds_per_iteration=_pace([record.seconds for record in tagger.training_.history]),
+            loss=tagger.training_.loss,
+            accuracy=100 * tagger.score(task.dev),
+            words_per_second=sum(map(len, task.dev)) / best_time(lambda: tagger.predict(task.dev)),
+        )
+    pycrfsuite = optional("pycrfsuite")
+    if pycrfsuite is not None:
+        for dense in (True, False):
+            table.add(**_crfsuite(pycrfsuite, tagger, task, n_iterations, dense=dense))
+    print(table, file=sys.stderr)
+    return table
+
+
+def _pace(seconds: Sequence[float]) -> float:
+    """The median of the seconds that iterations took, without the first, which compiles."""
+    return float(np.median(np.diff(seconds)))
+
+
+def _crfsuite(
+    pycrfsuite: Any, tagger: Tagger, task: Task, n_iterations: int, *, dense: bool
+) -> dict[str, Any]:
+    """One run of CRFsuite, `dense` with a weight for every attribute and tag, as Partita has."""
+    train, dev = (_names(tagger, part) for part in (task.train, task.dev))
+    trainer = _trainer(pycrfsuite, train, task, tagger.l2, n_iterations, dense=dense)
+    with tempfile.NamedTemporaryFile() as file:
+        trainer.train(file.name)
+        other = pycrfsuite.Tagger()
+        other.open(file.name)
+        start = time.perf_counter()
+        found = [other.tag(row) for row in dev]
+        seconds = time.perf_counter() - start
+    gold = [tag for sentence in task.dev for tag in sentence.column(task.column)]
+    right = sum(a == b for a, b in zip(gold, chain.from_iterable(found), strict=True))
+    last = trainer.logparser.last_iteration
+    return {
+        "library": "python-crfsuite" + (", all weights" if dense else ", observed weights"),
+        "threads": 1,
+        "weights": trainer.logparser.featgen_num_features,
+        "seconds_per_iteration": float(
+            np.median([step["time"] for step in trainer.logparser.iterations])
+        ),
+        "loss": last["loss"],
+        "accuracy": 100 * right / len(gold),
+        "words_per_second": len(gold) / seconds,
+    }
+
+
+def _trainer(
+    pycrfsuite: Any,
+    rows: Iterable[Any],
+    task: Task,
+    l2: float,
+    n_iterations: int,
+    *,
+    dense: bool,
+) -> Any:
+    """A trainer of CRFsuite with its data, ready to train."""
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for row, sentence in zip(rows, task.train, strict=True):
+        trainer.append(row, sentence.column(task.column))
+    trainer.set_params(
+        {
+            "c2": l2 / 2,  # CRFsuite's penalty is c2 times the squares
+            "max_iterations": n_iterations,
+            "feature.possible_states": dense,
+            "feature.possible_transitions": dense,
+        }
+    )
+    return trainer
+
+
+def _names(tagger: Tagger, sentences: Sentences) -> list[list[list[str]]]:
+    """The attributes of every word by name, as python-crfsuite wants them."""
+    features = tagger.model_.features
+    assert isinstance(features, TemplateFeatures)
+    rows = features.encode(read_words(sentences, features.columns)).words
+    names = [features.name(number) for number in range(features.n_attributes)]
+    named = [names[number] for number in rows.ids.tolist()]
+    ends = rows.offsets.tolist()
+    words = [named[begin:end] for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+    result, start = [], 0
+    for sentence in sentences:
+        result.append(words[start : start + len(sentence)])
+        start += len(sentence)
+    return result
+
+
+def from_file(read: Callable[[], Task], n_iterations: int) -> Table:
+    """From a file to a trained model with CRF++'s chunking template, to the same loss."""
+    table = Table(f"From file to model, CRF++'s template, {n_iterations} iterations")
+    start = time.perf_counter()
+    task = read()
+    tagger = Tagger(tag_column=task.column, progress=False, features=TEMPLATE, n_threads=1)
+    tagger.set_params(max_iterations=n_iterations).fit(task.train)
+    seconds = time.perf_counter() - start
+    assert tagger.training_ is not None
+    history = tagger.training_.history
+    before = seconds - history[-1].seconds
+    table.add(
+        library="partita", seconds=seconds, seconds_before_training=before, loss=history[-1].loss
+    )
+    pycrfsuite = optional("pycrfsuite")
+    if pycrfsuite is not None:
+        start = time.perf_counter()
+        task = read()
+        rows = [plain_names(sentence) for sentence in task.train]
+        trainer = _trainer(pycrfsuite, rows, task, tagger.l2, n_iterations, dense=True)
+        before_theirs = time.perf_counter() - start
+        with tempfile.NamedTemporaryFile() as file:
+            trainer.train(file.name)
+        loss = trainer.logparser.last_iteration["loss"]
+        table.add(
+            library="python-crfsuite, all weights",
+            seconds=time.perf_counter() - start,
+            seconds_before_training=before_theirs,
+            loss=loss,
+        )
+        # The paths differ; so when was our loss as low as theirs in the end?
+        reached = [record.seconds + before for record in history if record.loss <= loss]
+        table.rows[0]["seconds_to_their_loss"] = reached[0] if reached else "not reached"
+    print(table, file=sys.stderr)
+    return table
+
+
+def plain_names(sentence: Any) -> list[list[str]]:
+    """The attributes of CRF++'s chunking template, as a user of CRFsuite writes them."""
+    columns = [sentence.column("0"), sentence.column("1")]
+    n_words = len(columns[0])
+
+    def at(column: int, place: int) -> str:
+        if place < 0:
+            return f"_B{place}"
+        return columns[column][place] if place < n_words else f"_B+{place - n_words + 1}"
+
+    patterns = [((0, k),) for k in range(-2, 3)] + [((1, k),) for k in range(-2, 3)]
+    patterns += [((0, -1), (0, 0)), ((0, 0), (0, 1))]
+    patterns += [((1, k), (1, k + 1)) for k in range(-2, 2)]
+    patterns += [((1, k), (1, k + 1), (1, k + 2)) for k in range(-2, 1)]
+    return [
+        [
+            f"{number}=" + "/".join(at(column, place + offset) for column, offset in pattern)
+            for number, pattern in enumerate(patterns)
+        ]
+        for place in range(n_words)
+    ]
+
+
+def dictionaries(task: Task, n_iterations: int) -> Table:
+    """Words tagged a second, given the dictionaries of features of sklearn-crfsuite's tutorial."""
+    table = Table(f"{task.name}: words tagged a second, given dictionaries of features")
+    train, dev = (
+        [[as_dictionary(words, place) for place in range(len(words))] for words in forms]
+        for forms in (
+            [sentence.column("FORM") for sentence in part] for part in (task.train, task.dev)
+        )
+    )
+    tags = [sentence.column(task.column) for sentence in task.train]
+    n_words = sum(map(len, dev))
+    tagger = Tagger(progress=False, max_iterations=n_iterations).fit(train, tags)
+    table.add(library="partita", words_per_second=n_words / best_time(lambda: tagger.predict(dev)))
+    pycrfsuite = optional("pycrfsuite")
+    if pycrfsuite is not None:
+        trainer = _trainer(pycrfsuite, train, task, tagger.l2, n_iterations, dense=True)
+        with tempfile.NamedTemporaryFile() as file:
+            trainer.train(file.name)
+            other = pycrfsuite.Tagger()
+            other.open(file.name)
+            seconds = best_time(lambda: [other.tag(rows) for rows in dev])
+        table.add(library="python-crfsuite", words_per_second=n_words / seconds)
+    print(table, file=sys.stderr)
+    return table
+
+
+def as_dictionary(words: Sequence[str], place: int) -> dict[str, Any]:
+    """The features of a word in sklearn-crfsuite's tutorial, without parts of speech."""
+    word = words[place]
+    features: dict[str, Any] = {
+        "bias": 1.0,
+        "word.lower()": word.lower(),
+        "word[-3:]": word[-3:],
+        "word[-2:]": word[-2:],
+        "word.isupper()": word.isupper(),
+        "word.istitle()": word.istitle(),
+        "word.isdigit()": word.isdigit(),
+    }
+    for offset, edge in ((-1, "BOS"), (1, "EOS")):
+        if not 0 <= place + offset < len(words):
+            features[edge] = True
+            continue
+        other = words[place + offset]
+        features[f"{offset:+}:word.lower()"] = other.lower()
+        features[f"{offset:+}:word.istitle()"] = other.istitle()
+        features[f"{offset:+}:word.isupper()"] = other.isupper()
+    return features
+
+
+def memory(data: Path, quick: bool) -> Table:
+    """Peak memory of a process that reads and trains, CRF++'s template on CoNLL-2000."""
+    table = Table("CoNLL-2000, CRF++'s template: peak memory of the process, 5 iterations")
+    for library in ("nothing", "partita", "python-crfsuite, all weights"):
+        command = [sys.executable, "-m", "benchmarks.tagger", str(data), "--memory", library]
+        found = subprocess.run(
+            command + ["--quick"] * quick, capture_output=True, text=True, check=False
+        )
+        if found.returncode == 0:
+            name = "reading alone" if library == "nothing" else library
+            table.add(library=name, gigabytes=int(found.stdout) / 2**20)
+    print(table, file=sys.stderr)
+    return table
+
+
+def _measured(library: str, data: Path, quick: bool) -> None:
+    """What `memory` runs in a process of its own: prints the peak in kilobytes."""
+    task = read_chunking(data, quick)
+    if library == "partita":
+        tagger = Tagger(tag_column=task.column, features=TEMPLATE, progress=False)
+        tagger.set_params(max_iterations=5).fit(task.train)
+    elif library != "nothing":
+        pycrfsuite = optional("pycrfsuite")
+        rows = (plain_names(sentence) for sentence in task.train)
+        trainer = _trainer(pycrfsuite, rows, task, 1.0, 5, dense=True)
+        with tempfile.NamedTemporaryFile() as file:
+            trainer.train(file.name)
+    # Not getrusage, whose peak may be that of the process which started this one.
+    status = Path("/proc/self/status").read_text().splitlines()
+    print(next(line.split()[1] for line in status if line.startswith("VmHWM")))
+
+
+def speed_tables(data: Path, quick: bool) -> list[Table]:
+    """Everything that is measured in seconds."""
+    most = {"max_iterations": 10 if quick else 150}
+    n_iterations = 10 if quick else 30
+    chunking, tagging = (
+        lambda: read_chunking(data, quick),
+        lambda: read_parts_of_speech(data, quick),
+    )
+    Tagger(tag_column="UPOS", max_iterations=1).fit(tagging().train[:5])  # compiles
+    return [
+        accuracies(
+            [
+                ("CRF++ template", chunking, {"features": TEMPLATE, **most}),
+                ("default", chunking, most),
+                ("default", tagging, most),
+            ]
+        ),
+        beside_crfsuite(tagging(), n_iterations),
+        beside_crfsuite(chunking(), n_iterations, features=TEMPLATE),
+        from_file(chunking, 10 if quick else 100),
+        dictionaries(tagging(), n_iterations),
+        memory(data, quick),
+    ]
+
+
+def main() -> None:
+    data, quick = data_folder(), "--quick" in sys.argv[1:]
+    if "--memory" in sys.argv:
+        return _measured(sys.argv[sys.argv.index("--memory") + 1], data, quick)
+    parts: dict[str, Callable[[], list[Table]]] = {"tagger": lambda: speed_tables(data, quick)}
+    if "--speed" not in sys.argv:
+        few = number_after("--unlabelled")
+        parts["semisupervised"] = lambda: semisupervised.tables(data, quick=quick, n_unlabelled=few)
+        parts["active"] = lambda: active.tables(data, quick=quick)
+    for name, make in parts.items():
+        tables = make()
+        for table in tables:
+            print(table)
+        if not quick:
+            print(f"\nWritten to {write_json(name, tables)}")
+    return None
+
+
+if __name__ == "__main__":
+    main()
