@@ -15,6 +15,7 @@ from importlib.metadata import version
 
 from partita import __version__
 from partita.demo import (
+    alignment,
     calibration,
     covariance_product,
     data,
@@ -23,6 +24,7 @@ from partita.demo import (
     rules,
     spans,
     tagging,
+    translation,
 )
 from partita.demo.page import Report
 from partita.demo.settings import Part, Settings, timed
@@ -40,6 +42,8 @@ PARTS: tuple[Part, ...] = (
     spans.section,
     parsing.section,
     rules.section,
+    alignment.section,
+    translation.section,
     entropy_gradient.section,
     covariance_product.section,
 )

@@ -47,9 +47,9 @@ def clock() -> Iterator[Callable[[], float]]:
 
 
 def percent(share: float) -> str:
-    """A share in print.
+    """A share in print, which no line end divides.
 
-    >>> percent(0.8765)
-    '87.7 %'
+    >>> percent(0.8765).split()
+    ['87.7', '%']
     """
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}\u00a0%"

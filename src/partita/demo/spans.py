@@ -44,6 +44,13 @@ def section(settings: Settings) -> Section:
         (marked(pool[choice.sentence], choice.first, choice.last), f"{choice.value:.2f}")
         for choice in spans[: settings.choose(8, 4)]
     ]
+    known = {word for words in train.words[:FEW] for word in words}
+    spanned = [
+        pool[choice.sentence][place]
+        for choice in spans[: len(rows)]
+        for place in range(choice.first, choice.last + 1)
+    ]
+    n_marked, n_unknown = len(spanned), sum(word not in known for word in spanned)
     p = tagger.distribution(chosen)
     marginals = p.by_position.marginals
     rounds = [
@@ -62,11 +69,14 @@ def section(settings: Settings) -> Section:
             "entropy, exactly. Whoever labels these words first learns most from the work."
         ),
         see=(
-            "Unknown and ambiguous words stand in the marked spans. After one round of "
-            f"{ROUND} sentences, choosing by entropy gives {percent(gains['entropy'][0])} and "
+            f"{n_unknown} of the {n_marked} marked words were in no labelled sentence. After one "
+            f"round of {ROUND} sentences, choosing by entropy gives {percent(gains['entropy'][0])} and "
             f"chance {percent(gains['random'][0])}."
         ),
-        same="partita select pos.model unlabelled.conllu --strategy span > label-these-next.conllu",
+        same=(
+            "partita select pos.model unlabelled.conllu --strategy span \\\n"
+            "    > label-these-next.conllu"
+        ),
         blocks=[
             table(("the most uncertain spans", "entropy in nats"), rows),
             figure(

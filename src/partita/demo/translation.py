@@ -1,0 +1,97 @@
+"""A translator from pairs of sentences alone."""
+
+import numpy as np
+
+from partita import samples
+from partita.demo.page import Section, table
+from partita.demo.settings import Settings, clock
+from partita.estimators.translation.translator import Translator
+from partita.evaluation.translations import corpus_bleu, corpus_chrf
+
+MAX_WORDS = 12
+
+
+def section(settings: Settings) -> Section:
+    """Two grammars against word for word, and what they make of some sentences."""
+    train, test = samples.bitext("train"), samples.bitext("dev")
+    train = train[: settings.choose(len(train), 200)]
+    english, german = [each.pair.source for each in train], [each.pair.target for each in train]
+    new, references = [each.pair.source for each in test], [each.pair.target for each in test]
+    with clock() as seconds:
+        translator = Translator(
+            max_words=settings.choose(MAX_WORDS, 8),
+            n_translations=8,
+            n_insertions=8,
+            n_companions=2,
+            n_bits=16,
+            max_iterations=settings.choose(6, 1),
+            seed=settings.seed,
+            progress=False,
+        ).fit(english, german)
+    found = {"word for word (Model 1)": translator.gloss(new)}
+    found["inversion transduction grammar"] = translator.predict(new)
+    settings.say(
+        f"A translator from {len(train)} pairs reaches a BLEU of "
+        f"{corpus_bleu(found['inversion transduction grammar'], references).score:.1f} "
+        f"({seconds():.1f} s)."
+    )
+    if not settings.quick:
+        with clock() as seconds:
+            phrases = Translator("hiero", seed=settings.seed, progress=False).fit(english, german)
+        found["hierarchical phrases"] = phrases.predict(new)
+        settings.say(
+            "One with hierarchical phrases reaches "
+            f"{corpus_bleu(found['hierarchical phrases'], references).score:.1f} "
+            f"({seconds():.1f} s)."
+        )
+    scores = {name: corpus_bleu(texts, references).score for name, texts in found.items()}
+    rows = [
+        (name, f"{scores[name]:.1f}", f"{corpus_chrf(texts, references):.1f}")
+        for name, texts in found.items()
+    ]
+    best = max(scores, key=lambda name: scores[name])
+    short = [index for index, words in enumerate(new) if len(words) <= 8][: settings.choose(6, 3)]
+    sentence = new[short[0]]
+    likely = translator.k_best([sentence], 4)[0]
+    return Section(
+        name="translator",
+        title="A translator",
+        what=(
+            f"A conditional random field over synchronous derivations translates {len(test)} new "
+            f"sentences after {len(train)} pairs ({translator.counts_}). Derivations are never "
+            "observed: the gradient is the difference of two expectations over forests."
+        ),
+        see=(
+            f"BLEU rises from {scores['word for word (Model 1)']:.1f} word for word to "
+            f"{scores[best]:.1f} ({best}). German word order and endings are partly learnt; where a "
+            "word was seen too rarely it is missing or wrong."
+        ),
+        same=(
+            "translator = pt.Translator(max_words=12).fit(english, german)\n"
+            "translator.predict(sentences)\n"
+            "translator.k_best(sentences, 4)\n\n"
+            "partita train translator train.en train.de -o translate.model"
+        ),
+        blocks=[
+            table(("translator", "BLEU", "chrF"), rows),
+            table(
+                ("English", "inversion transduction grammar", "reference"),
+                [
+                    (
+                        " ".join(new[index]),
+                        " ".join(found["inversion transduction grammar"][index]),
+                        " ".join(references[index]),
+                    )
+                    for index in short
+                ],
+            ),
+            table(
+                (f"translations of “{' '.join(sentence)}”", "probability, at least"),
+                [
+                    (" ".join(each.words), f"{float(np.exp(each.log_probability)):.3f}")
+                    for each in likely
+                ],
+            ),
+        ],
+        headline=(f"{scores[best]:.1f}", f"BLEU, {best}"),
+    )
