@@ -43,6 +43,8 @@ from partita.training.optimisers import Cosine, Optimiser
 
 Path = str | os.PathLike[str]
 FULL, PARTIAL, NONE = range(3)
+FEW_CROSSING = 0.05
+"""Share of training sentences with crossing arcs below which trees are projective by default."""
 RATES = {"adam": 0.002, "adagrad": 0.02, "sgd": 0.1}
 N_PASSES = 10
 LABEL_PASSES = 8
@@ -53,7 +55,7 @@ STOCHASTIC: dict[str, type[Adam | AdaGrad | SGD]] = {"adam": Adam, "adagrad": Ad
 class Plan:
     """The arguments of `DependencyParser`, checked."""
 
-    projective: bool
+    projective: bool | None
     single_root: bool
     features: Description | None
     min_count: int
@@ -105,6 +107,13 @@ class Plan:
                 raise ValueError(f"{name} is {number}; expected {least} to {most}.")
         if self.entropy_weight < 0:
             raise ValueError(f"entropy_weight is {self.entropy_weight}; expected 0 or more.")
+
+    def decided(self, heads: Sequence[IntArray]) -> "Plan":
+        """With `projective` set: whether hardly any of the trees has arcs that cross."""
+        if self.projective is not None:
+            return self
+        n_crossing = sum(not may_be_projective(each) for each in heads)
+        return replace(self, projective=n_crossing < FEW_CROSSING * max(len(heads), 1))
 
     @property
     def method(self) -> str:
@@ -163,12 +172,16 @@ def fit_parser(
     sample_weights: Sequence[float] | None,
 ) -> Fitted:
     """A model and its weights."""
-    material = sorted_material(plan, sentences, heads, labels, unlabelled, sample_weights)
+    known, names = targets_of(sentences, heads, labels, single_root=plan.single_root)
+    plan = plan.decided(known)
+    material = sorted_material(plan, sentences, known, names, unlabelled, sample_weights)
     words = read_words(material.sentences)
     templates = _templates(plan, words)
     lexicon = Lexicon.learn(words, plan.min_count, kind_column(templates))
-    model = ParserModel(templates, lexicon, plan.n_bits, plan.projective, plan.single_root)
-    words = read_words(material.sentences, tuple(words.columns))
+    columns = tuple(name for name in NAMES if name in words.columns)
+    model = ParserModel(
+        templates, lexicon, plan.n_bits, bool(plan.projective), plan.single_root, columns
+    )
     encoded = Encoded(words, model.maker.keys(words))
     lessons = Lessons(
         model,
@@ -185,7 +198,7 @@ def fit_parser(
     training = _trained(plan, lessons, _judge(model, held_out))
     label_model, label_weights = None, None
     if plan.labels and material.labels is not None:
-        label_model, label_weights = fit_labels(plan, material, encoded, lexicon)
+        label_model, label_weights = fit_labels(plan, material, encoded, model)
     trees = material.heads[: material.counts[FULL]]
     strongest = strongest_features(model, training.weights, encoded, trees)
     return Fitted(model, training, label_model, label_weights, material.n_lifted, strongest)
@@ -197,13 +210,12 @@ def fit_parser(
 def sorted_material(
     plan: Plan,
     sentences: Sequence[Any],
-    heads: Sequence[Any] | None,
-    labels: Sequence[Sequence[str]] | None,
+    known: list[IntArray],
+    names: list[Sequence[str]] | None,
     unlabelled: Sequence[Any],
     sample_weights: Sequence[float] | None,
 ) -> Material:
     """Sentences in random order, sorted by what is known of their heads."""
-    known, names = targets_of(sentences, heads, labels, single_root=plan.single_root)
     together = [*sentences, *unlabelled]
     known = known + [np.full(len(each), UNKNOWN_HEAD) for each in unlabelled]
     if names is not None:
@@ -211,7 +223,7 @@ def sorted_material(
     kinds = np.array([_kind(each) for each in known], dtype=np.int64)
     shuffled = np.random.default_rng(plan.seed).permutation(len(together))
     order = shuffled[np.argsort(kinds[shuffled], kind="stable")].tolist()
-    crossing = [plan.projective and not _may_be_projective(each) for each in known]
+    crossing = [bool(plan.projective) and not may_be_projective(each) for each in known]
     if plan.projective:
         known = [
             nearest_projective(each, single_root=plan.single_root) if crosses else each
@@ -279,7 +291,7 @@ def _kind(heads: IntArray) -> int:
     return NONE if (heads < 0).all() else PARTIAL
 
 
-def _may_be_projective(heads: IntArray) -> bool:
+def may_be_projective(heads: IntArray) -> bool:
     """Whether a tree is projective; of one that is known in part nothing is claimed."""
     return bool((heads < 0).any()) or is_projective(heads)
 
@@ -386,7 +398,7 @@ def _first_weights(plan: Plan, model: ParserModel) -> FloatArray | None:
 
 
 def fit_labels(
-    plan: Plan, material: Material, encoded: Encoded, lexicon: Lexicon
+    plan: Plan, material: Material, encoded: Encoded, parser: ParserModel
 ) -> tuple[LabelModel, FloatArray]:
     """A model of the labels of known arcs, learnt from trees as they are given."""
     assert material.labels is not None
@@ -398,8 +410,7 @@ def fit_labels(
             "no sentence has all heads and a label; expected some to learn labels from. Set "
             "labels=False for a parser without labels."
         )
-    columns = tuple(name for name in NAMES if name in encoded.words.columns)
-    model = LabelModel(names, lexicon, plan.label_bits, columns)
+    model = LabelModel(names, parser.lexicon, plan.label_bits, parser.columns)
     words = _first_sentences(encoded.words, n_full)
     rows = model.attributes(words, np.concatenate(material.heads[:n_full]))
     numbers = np.array([model.numbers.get(name, -1) for name in given], dtype=np.int64)

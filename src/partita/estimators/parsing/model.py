@@ -12,7 +12,7 @@ from partita.distribution.projective_tree import ProjectiveTree
 from partita.distribution.spanning_tree import SpanningTree
 from partita.distribution.trees import Tree
 from partita.estimators.parsing.keys import KeyMaker
-from partita.estimators.parsing.templates import Template, columns_of
+from partita.estimators.parsing.templates import Template
 from partita.estimators.parsing.words import Lexicon, Words, read_words
 from partita.features.arcs import ArcFeatures, number_of_weights
 from partita.kernels.arc_features import Keys
@@ -46,6 +46,8 @@ class ParserModel:
     n_bits: int
     projective: bool
     single_root: bool
+    columns: tuple[str, ...]
+    """The CoNLL-U columns that sentences must have."""
 
     @property
     def n_weights(self) -> int:
@@ -57,9 +59,9 @@ class ParserModel:
         """Makes keys of words."""
         return KeyMaker(self.templates, self.lexicon)
 
-    def encode(self, sentences: Sequence[Any], columns: Sequence[str] | None = None) -> Encoded:
-        """Sentences as numbers; `columns` if more are needed than the templates look at."""
-        words = read_words(sentences, columns or columns_of(self.templates))
+    def encode(self, sentences: Sequence[Any]) -> Encoded:
+        """Sentences as numbers."""
+        words = read_words(sentences, self.columns)
         return Encoded(words, self.maker.keys(words))
 
     def pieces(

@@ -48,7 +48,8 @@ def write(
         "n_lifted": contents.n_lifted,
         "strongest": contents.strongest,
         "labels": None if label_model is None else list(label_model.names),
-        "label_columns": None if label_model is None else list(label_model.columns),
+        "columns": list(model.columns),
+        "projective": model.projective,
         **extra,
     }
     arrays = _packed("weights", contents.weights)
@@ -65,14 +66,14 @@ def read(path: str | os.PathLike[str]) -> tuple[Contents, dict[str, Any]]:
     templates = parse_templates("\n".join(header["templates"]), os.fspath(path))
     known = {view: frozenset(values) for view, values in header["known"].items()}
     lexicon = Lexicon(known, tuple(header["kinds"]))
+    columns = tuple(header["columns"])
     model = ParserModel(
-        templates, lexicon, params["n_bits"], params["projective"], params["single_root"]
+        templates, lexicon, params["n_bits"], header["projective"], params["single_root"], columns
     )
     if header["own_features"]:
         params["features"] = templates
     label_model, label_weights = None, None
     if header["labels"] is not None:
-        columns = tuple(header["label_columns"])
         label_model = LabelModel(tuple(header["labels"]), lexicon, params["label_bits"], columns)
         label_weights = _unpacked("label_weights", found.arrays, label_model.n_weights)
     weights = _unpacked("weights", found.arrays, model.n_weights)

@@ -17,6 +17,7 @@ neither is written down. The views are
     feats, feats:Case               all morphological features as one value, or one of them
     feat                            a feature for every morphological feature
     prefix2, suffix3, shape         of the form; any number of letters
+    marker                          the adposition, conjunction or relative word before a word
 """
 
 import os
@@ -30,9 +31,17 @@ from partita.data.errors import DataError
 MEMORY = "<templates>"
 ATOM = re.compile(r"(?P<where>[a-z]+)(?P<offset>[+-]\d+)?\.(?P<view>[^\s=]+)(?:=(?P<value>\S+))?")
 VIEW = re.compile(
-    r"form|lower|lemma|upos|xpos|feats|feat|shape|feats:\S+|(?:prefix|suffix)[1-9]\d?"
+    r"form|lower|lemma|marker|upos|xpos|feats|feat|shape|feats:\S+|(?:prefix|suffix)[1-9]\d?"
 )
-COLUMNS = {"lemma": "LEMMA", "upos": "UPOS", "xpos": "XPOS", "feats": "FEATS", "feat": "FEATS"}
+COLUMNS = {
+    "lemma": "LEMMA",
+    "upos": "UPOS",
+    "xpos": "XPOS",
+    "feats": "FEATS",
+    "feat": "FEATS",
+    "marker": "MARKER",
+}
+"""The columns of views that are not of the form; MARKER is made of the others."""
 MOST_COUNTERS = 8
 
 Description = str | os.PathLike[str] | Sequence["Template"]
@@ -163,7 +172,8 @@ def _atom(text: str, source: str, line: int) -> Atom:
             source,
             line,
             f"found the view {found['view']!r} in {text!r}; expected form, lower, lemma, upos, "
-            "xpos, feats, feats:NAME, feat, shape, or prefix or suffix with a number of letters.",
+            "xpos, feats, feats:NAME, feat, marker, shape, or prefix or suffix with a number of "
+            "letters.",
         )
     is_between = found["where"] == "between"
     if is_between and found["offset"]:
@@ -203,6 +213,8 @@ def _check(template: Template, source: str, line: int) -> None:
 def columns_of(templates: Sequence[Template]) -> tuple[str, ...]:
     """The CoNLL-U columns that templates look at, in the order of the file."""
     used = {atom.column for template in templates for atom in template.atoms}
+    if "MARKER" in used:
+        used.add("UPOS")
     return tuple(name for name in ("FORM", "LEMMA", "UPOS", "XPOS", "FEATS") if name in used)
 
 

@@ -53,6 +53,10 @@ def read_words(sentences: Sequence[Any], columns: Sequence[str] | None = None) -
     >>> words.columns["UPOS"].values, words.n_words
     (('NOUN', 'VERB'), array([2]))
     """
+    n_words = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+    if n_words.size and n_words.min() == 0:
+        empty = int(np.argmin(n_words))
+        raise ValueError(f"{where(sentences[empty], empty)} has no words; leave it out.")
     given = [_columns(sentence, index) for index, sentence in enumerate(sentences)]
     if columns is None:
         columns = [name for name in NAMES if all(name in each for each in given)]
@@ -63,11 +67,10 @@ def read_words(sentences: Sequence[Any], columns: Sequence[str] | None = None) -
                 f"{where(sentences[index], index)} has no column {missing[0]}; expected "
                 f"{', '.join(columns)}, which the features of this parser look at."
             )
-    n_words = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
-    if n_words.size and n_words.min() == 0:
-        empty = int(np.argmin(n_words))
-        raise ValueError(f"{where(sentences[empty], empty)} has no words; leave it out.")
-    return Words(n_words, {name: _column([each[name] for each in given]) for name in columns})
+    found = {name: _column([each[name] for each in given]) for name in columns}
+    if "UPOS" in found:
+        found["MARKER"] = _column([_markers(each) for each in given])
+    return Words(n_words, found)
 
 
 def where(sentence: Any, index: int) -> str:
@@ -87,6 +90,37 @@ def _columns(sentence: Any, index: int) -> dict[str, Any]:
             f"tuples of the same length: {', '.join(TUPLES)}, as many of these as there are."
         )
     return dict(zip(TUPLES, zip(*sentence, strict=True), strict=False))
+
+
+MARKING = frozenset({"ADP", "SCONJ", "CCONJ"})
+BARRIERS = frozenset({"VERB", "PUNCT"})
+REACH = 6
+
+
+def _markers(columns: dict[str, Any]) -> list[str]:
+    """The word that marks each word's place in the sentence: the last adposition, conjunction,
+    infinitive particle, relative or interrogative word within `REACH` words before it, with no verb
+    or punctuation between; "" if there is none.
+
+    Where content words are heads, as in Universal Dependencies, what tells attachments apart is not
+    at the modifier (`house`) but a little before it (`in` the old house).
+    """
+    tags = columns["UPOS"]
+    names = columns.get("LEMMA") or columns["FORM"]
+    feats = columns.get("FEATS") or ("",) * len(tags)
+    found = []
+    last, marker = -REACH - 1, ""
+    for place, (tag, name, feat) in enumerate(zip(tags, names, feats, strict=True)):
+        found.append(marker if place - last <= REACH else "")
+        if tag in MARKING or (tag == "PART" and "Neg" not in feat) or _asks(feat):
+            last, marker = place, name.lower()
+        elif tag in BARRIERS:
+            last = -REACH - 1
+    return found
+
+
+def _asks(feat: str) -> bool:
+    return "PronType=Rel" in feat or "PronType=Int" in feat
 
 
 class _Numbers(dict[str, int]):
