@@ -294,3 +294,51 @@ def test_scikit_learn_can_copy_it(tagger):
     assert copied.get_params() == tagger.get_params()
     assert not hasattr(copied, "model_")
     assert repr(Tagger(l2=0.5)) == "Tagger(l2=0.5)"
+
+
+def test_weights_for_observed_pairs_only(tmp_path):
+    whole = Tagger(features=SIMPLE, progress=False).fit(WORDS, TAGS)
+    found = Tagger(features=SIMPLE, pairs="observed", progress=False).fit(WORDS, TAGS)
+    names = found.model_.features
+    rows = found.model_.encode(WORDS).words
+    flat = [tag for tags in TAGS for tag in tags]
+    ends = rows.offsets.tolist()
+    seen = {
+        (attribute, tag)
+        for tag, begin, end in zip(flat, ends[:-1], ends[1:], strict=True)
+        for attribute in rows.ids[begin:end].tolist()
+    }
+    assert found.model_.pairs.n_pairs == len(seen)
+    assert np.count_nonzero(found.weights_) <= len(seen) + len(found.tags_) ** 2
+    assert np.count_nonzero(found.weights_) < np.count_nonzero(whole.weights_)
+    table, _ = found.model_.split(found.weights_)
+    for attribute in range(names.n_attributes):
+        for number, tag in enumerate(found.tags_):
+            assert (table[attribute, number] != 0) <= ((attribute, tag) in seen)
+    loss = 0.5 * found.weights_ @ found.weights_ - found.log_prob(WORDS, TAGS).sum()
+    np.testing.assert_allclose(found.training_.loss, loss, rtol=1e-9)
+    assert found.score(NEW_WORDS, NEW_TAGS) > 0.9
+    assert found.explain(NEW_WORDS[0], 0).contributions
+    found.save(tmp_path / "model")
+    again = Tagger.load(tmp_path / "model")
+    assert again.pairs == "observed"
+    assert again.log_prob(WORDS, TAGS).tobytes() == found.log_prob(WORDS, TAGS).tobytes()
+
+
+def test_observed_pairs_and_all_start_from_each_other():
+    whole = Tagger(features=SIMPLE, progress=False).fit(WORDS, TAGS)
+    some = Tagger(features=SIMPLE, pairs="observed", progress=False).fit(WORDS, TAGS)
+    still = {"max_iterations": 0, "features": SIMPLE, "progress": False}
+    wider = Tagger(**still, warm_start=some).fit(WORDS, TAGS)
+    np.testing.assert_allclose(
+        wider.log_prob(WORDS, TAGS), some.log_prob(WORDS, TAGS), rtol=0, atol=1e-9
+    )
+    narrower = Tagger(**still, pairs="observed", warm_start=whole).fit(WORDS, TAGS)
+    table, _ = narrower.model_.split(narrower.weights_)
+    expected, _ = whole.model_.split(whole.weights_)
+    kept = table != 0
+    assert kept.any()
+    assert np.array_equal(table[kept], expected[kept])
+    constraints = [ExpectationConstraint("w=dog", {"NOUN": 1.0, "DET": 0.0})]
+    with pytest.raises(ValueError, match="pairs is 'observed', but no word has a known tag"):
+        Tagger(pairs="observed", constraints=constraints).fit(WORDS)

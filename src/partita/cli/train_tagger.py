@@ -32,6 +32,7 @@ def class_weights(text: str) -> dict[str, float] | str:
 ARGUMENTS = (
     Argument("features", str, None, "templates, ours or CRF++'s", metavar="FILE"),
     Argument("min_count", int, None, "leave out attributes that occur less often"),
+    Argument("pairs", str, "all", "of attribute and tag that have weights", ("all", "observed")),
     Argument("columns", name_list, None, "to learn from", metavar="NAME,..."),
     Argument("scheme", str, None, "tags must spell out chunks", ("auto", *SCHEMES)),
     Argument("objective", str, "likelihood", "what is minimised", ("likelihood", "risk")),

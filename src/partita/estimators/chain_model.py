@@ -15,6 +15,7 @@ from partita.estimators.words import read_words
 from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.chains import tag_features
 from partita.features.matrix import FixedScores
+from partita.features.pairs import Pairs
 from partita.features.rows import Attributes
 from partita.structures.chains import Chains
 from partita.training.batches import cut
@@ -36,24 +37,39 @@ class Piece(NamedTuple):
 class ChainModel:
     """All of a tagger but its weights.
 
-    The weights are (n_attributes, s), then (n_transition_attributes, s, s).
+    The weights are (n_attributes, s), then (n_transition_attributes, s, s). With `pairs` the first
+    of these are only those of the pairs of attribute and tag, as `Pairs` orders them.
     """
 
     tags: TagSet
     features: AnyFeatures
+    pairs: Pairs | None = None
 
     @property
     def n_weights(self) -> int:
         """Number of weights."""
-        n_tags = len(self.tags)
-        n_pairs = self.features.n_transition_attributes * n_tags**2
-        return self.features.n_attributes * n_tags + n_pairs
+        return self._n_word_weights + self.features.n_transition_attributes * len(self.tags) ** 2
+
+    @property
+    def _n_word_weights(self) -> int:
+        if self.pairs is not None:
+            return self.pairs.n_weights
+        return self.features.n_attributes * len(self.tags)
 
     def split(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Views of the weights of tags, (n_attributes, s), and of transitions, (..., s, s)."""
-        n_tags = len(self.tags)
-        middle = self.features.n_attributes * n_tags
-        return weights[:middle].reshape(-1, n_tags), weights[middle:].reshape(-1, n_tags, n_tags)
+        """The weights of tags, (n_attributes, s), and of transitions, (..., s, s)."""
+        n_tags, middle = len(self.tags), self._n_word_weights
+        of_words = weights[:middle]
+        if self.pairs is None:
+            table = of_words.reshape(-1, n_tags)
+        else:
+            table = self.pairs.table(of_words)
+        return table, weights[middle:].reshape(-1, n_tags, n_tags)
+
+    def joined(self, table: FloatArray, transitions: FloatArray) -> FloatArray:
+        """The inverse of `split`."""
+        of_words = table.ravel() if self.pairs is None else self.pairs.flat(table)
+        return np.concatenate([of_words, transitions.ravel()])
 
     def encode(self, sentences: Sequence[Any]) -> Encoded:
         """The attributes of sentences, none of which is empty."""
@@ -93,6 +109,7 @@ class ChainModel:
             self.features.n_attributes,
             transitions=transitions,
             n_transition_attributes=self.features.n_transition_attributes,
+            pairs=self.pairs,
         )
         if self.tags.allowed is None:
             return features
@@ -118,11 +135,10 @@ class ChainModel:
 
     def transferred(self, other: "ChainModel", weights: FloatArray) -> FloatArray:
         """The weights of another model, for the features and tags that both have; 0 elsewhere."""
-        start = np.zeros(self.n_weights)
         tags = [name for name in self.tags.names if name in other.tags.names]
         here = np.array([self.tags.names.index(name) for name in tags], dtype=np.int64)
         there = np.array([other.tags.names.index(name) for name in tags], dtype=np.int64)
-        own, theirs = self.split(start), other.split(weights)
+        own, theirs = self.split(np.zeros(self.n_weights)), other.split(weights)
         for transition in (False, True):
             rows, other_rows = _common(self.features, other.features, transition=transition)
             if transition:
@@ -131,7 +147,7 @@ class ChainModel:
                 own[1][pairs] = theirs[1][other_pairs]
             else:
                 own[0][rows[:, None], here] = theirs[0][other_rows[:, None], there]
-        return start
+        return self.joined(*own)
 
 
 def _common(

@@ -9,6 +9,7 @@ from partita.estimators.chain_model import AnyFeatures, ChainModel
 from partita.estimators.extraction import TemplateFeatures
 from partita.estimators.named_features import NamedFeatures
 from partita.estimators.tag_labels import TagSet
+from partita.features.pairs import Pairs
 from partita.training.model_file import read_model, write_model
 
 ESTIMATOR = "tagger"
@@ -37,7 +38,10 @@ def write(
         "scheme": model.tags.scheme,
         "features": {"kind": model.features.kind, **model.features.header()},
     }
-    write_model(path, header, {"weights": weights, **model.features.arrays()})
+    arrays = {"weights": weights, **model.features.arrays()}
+    if model.pairs is not None:
+        arrays |= {"pairs": model.pairs.firsts, "pair_tags": model.pairs.columns}
+    write_model(path, header, arrays)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[ChainModel, FloatArray, dict[str, Any]]:
@@ -46,7 +50,12 @@ def read(path: str | os.PathLike[str]) -> tuple[ChainModel, FloatArray, dict[str
     header = contents.header
     kind = KINDS[header["features"]["kind"]]
     features = kind.restored(header["features"], contents.arrays)
-    model = ChainModel(TagSet(header["tags"], header["scheme"]), features)
+    arrays = contents.arrays
+    tags = TagSet(header["tags"], header["scheme"])
+    pairs = None
+    if "pairs" in arrays:
+        pairs = Pairs(arrays["pairs"], arrays["pair_tags"], len(tags))
+    model = ChainModel(tags, features, pairs)
     params = dict(header["options"])
     if header["own_features"] and isinstance(features, TemplateFeatures):
         params["features"] = features.templates

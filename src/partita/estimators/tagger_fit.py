@@ -25,6 +25,7 @@ from partita.estimators.templates import (
     resolved,
 )
 from partita.estimators.words import Words, default_columns, read_words
+from partita.features.pairs import Pairs
 from partita.training import LBFGS, OWLQN, SGD, AdaGrad, Adam, Penalty, TrainingResult
 from partita.training.optimisers import Optimiser
 from partita.training.trainer import Path
@@ -34,6 +35,8 @@ Tagged = tuple[Sequence[Any], Sequence[Sequence[str]] | None]
 
 STOCHASTIC: dict[str, type[Adam | AdaGrad | SGD]] = {"adam": Adam, "adagrad": AdaGrad, "sgd": SGD}
 FULL, PARTIAL, NONE = range(3)
+PIECE = 2**15
+"""Words that are looked at together."""
 MANY_WORDS = 50_000
 """From here on the default features leave out what occurs once."""
 
@@ -44,6 +47,7 @@ class Curriculum:
 
     features: Description | None
     min_count: int | None
+    pairs: str
     columns: Sequence[str] | None
     tag_column: str | None
     scheme: str | None
@@ -71,6 +75,7 @@ class Curriculum:
 
     def __post_init__(self) -> None:
         choices = {
+            "pairs": (self.pairs, ("all", "observed")),
             "scheme": (self.scheme, (None, "auto", *SCHEMES)),
             "objective": (self.objective, ("likelihood", "risk")),
             "optimiser": (self.optimiser, ("lbfgs", "owlqn", *STOCHASTIC)),
@@ -152,7 +157,10 @@ def fit_tagger(
         encoded = features.encode(words)
     else:
         features, encoded = _features(curriculum, words)
-    model = ChainModel(tag_set, features)
+    pairs = None
+    if curriculum.pairs == "observed":
+        pairs = _observed(encoded, numbers, features.n_attributes, len(tag_set))
+    model = ChainModel(tag_set, features, pairs)
     expectations = []
     if constraints:
         weight, distance = curriculum.constraint_weight, curriculum.constraint_distance
@@ -168,6 +176,24 @@ def fit_tagger(
     judge = None if held_out is None else _held_out_lessons(curriculum, model, *held_out)
     risk = curriculum.objective == "risk"
     return model, run_lessons(lessons, curriculum.run_options(), start, risk=risk, held_out=judge)
+
+
+def _observed(encoded: Encoded, tags: Sequence[IntArray], n_attributes: int, n_tags: int) -> Pairs:
+    """The pairs of attribute and tag that labels show."""
+    flat = np.concatenate([np.zeros(0, dtype=np.int64), *tags])
+    if not (flat >= 0).any():
+        raise ValueError(
+            "pairs is 'observed', but no word has a known tag, so none are; expected labels, or "
+            "pairs='all'."
+        )
+    # A few thousand words at a time: all pairs of a corpus need not be in memory at once.
+    starts = range(0, len(flat), PIECE)
+    return Pairs.seen(
+        (encoded.words[start : start + PIECE] for start in starts),
+        (flat[start : start + PIECE] for start in starts),
+        n_attributes,
+        n_tags,
+    )
 
 
 def _share_weight(curriculum: Curriculum, material: Material) -> float:

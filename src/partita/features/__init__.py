@@ -3,6 +3,7 @@
 from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.chains import tag_constraints, tag_features, tag_parts
 from partita.features.matrix import FixedScores, MatrixFeatures
+from partita.features.pairs import PairFeatures, Pairs
 from partita.features.rows import Attributes, RowFeatures
 from partita.features.vocabulary import HashedVocabulary, Vocabulary, VocabularyBuilder
 
@@ -13,6 +14,8 @@ __all__ = [
     "HashedVocabulary",
     "JoinedFeatures",
     "MatrixFeatures",
+    "PairFeatures",
+    "Pairs",
     "RowFeatures",
     "Vocabulary",
     "VocabularyBuilder",

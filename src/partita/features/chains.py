@@ -6,6 +6,7 @@ from scipy import sparse
 
 from partita.arrays import BoolArray, IntArray
 from partita.features.base import JoinedFeatures
+from partita.features.pairs import PairFeatures, Pairs
 from partita.features.rows import Attributes, RowFeatures
 from partita.structures.chains import Chains
 
@@ -17,13 +18,15 @@ def tag_features(
     *,
     transitions: Attributes | None = None,
     n_transition_attributes: int = 1,
+    pairs: Pairs | None = None,
 ) -> JoinedFeatures:
     """The usual features of a tagger: (attribute, tag) and (tag, tag), or (attribute, tag, tag).
 
     `words` has a row for each word of the batch. The weights are (n_attributes, s) for tags and
     then (n_transition_attributes, s, s) for transitions. Without `transitions` there is one table
     for all positions; with it, a row for each pair of neighbours (n - 1 for a sentence of n words)
-    says what holds there, and `chains` must not be shared.
+    says what holds there, and `chains` must not be shared. With `pairs` of attribute and tag only
+    those have weights, as `Pairs` orders them, in place of (n_attributes, s).
 
     >>> chains = Chains([2], n_tags=2, shared=True)
     >>> features = tag_features(chains, Attributes.from_lists([[0], [1]]), n_attributes=2)
@@ -49,7 +52,9 @@ def tag_features(
     n_tags, n_parts = chains.n_tags, chains.n_parts
     return JoinedFeatures(
         [
-            RowFeatures(words, word_starts, n_tags, n_attributes, n_parts),
+            RowFeatures(words, word_starts, n_tags, n_attributes, n_parts)
+            if pairs is None
+            else PairFeatures(words, word_starts, pairs, n_parts),
             RowFeatures(transitions, table_starts, n_tags**2, n_transition_attributes, n_parts),
         ]
     )
