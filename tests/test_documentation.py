@@ -40,7 +40,13 @@ def named(path):
 def data(tmp_path, monkeypatch):
     """A folder with small files under the names that the pages use, and the place to be in."""
     monkeypatch.chdir(tmp_path)
-    for part, name in (("train", "train"), ("dev", "dev"), ("train", "unlabelled")):
+    for part, name in (
+        ("train", "train"),
+        ("dev", "dev"),
+        ("train", "unlabelled"),
+        ("train", "text"),
+        ("dev", "new"),
+    ):
         write(f"{name}.conllu", blocks(samples.path(f"treebank-{part}.conllu")))
     write("chunks.txt", blocks(samples.path("chunks-train.txt")))
     write("chunks-dev.txt", blocks(samples.path("chunks-dev.txt")))
@@ -48,7 +54,8 @@ def data(tmp_path, monkeypatch):
     write("raw.txt", [" ".join(sentence.column("FORM")) + "\n" for sentence in sentences])
     write("expectations.txt", ["w=the DET=1.0\n", "w=saw VERB=0.8 NOUN=0.2\n"])
     write("template.txt", ["U00:%x[0,0]\n", "U01:%x[-1,0]\n", "B\n"])
-    shutil.copy(samples.path("arc-rules.txt"), "rules.txt")
+    for name in ("rules.txt", "my.rules"):
+        shutil.copy(samples.path("arc-rules.txt"), name)
     for part in ("train", "dev"):
         pairs = samples.path(f"bitext-{part}.txt").read_text().splitlines()[:N_SENTENCES]
         links = samples.path(f"bitext-{part}.align").read_text().splitlines()[:N_SENTENCES]
@@ -86,9 +93,14 @@ def run(page):
             names.update(test.globs)
         elif language == "python":
             exec(compile(block, page.name, "exec"), names)
-        elif language == "shell":
-            for line in block.replace("\\\n", " ").splitlines():
-                run_command(line)
+        elif language in ("shell", "console"):
+            lines = block.replace("\\\n", " ").splitlines()
+            # In a console, what follows a prompt is typed and the rest is printed.
+            typed = [line for line in lines if language == "shell" or line.startswith("$ ")]
+            for line in typed:
+                run_command(line.removeprefix("$ "))
+        else:
+            assert language in ("", "text", "json", "yaml", "toml"), f"{page}: {language}"
     return names
 
 
