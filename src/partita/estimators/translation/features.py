@@ -11,8 +11,17 @@ from partita.grammars.source_parts import splits
 from partita.kernels import translation_features as kernels
 from partita.structures.batch import offsets, pieces
 
-N_VALUES = 4
-"""Features with a value: two of Model 1 and likeness for links, Model 1 for companions."""
+FIRST_VALUES = {
+    "log t(y | x) of a link": 0.5,
+    "log t(x | y) of a link": 0.5,
+    "likeness of a link": 0.0,
+    "log t(y | x) of a companion": 0.5,
+    "deletion": -3.0,
+    "insertion": -5.0,
+    "inverted": -2.0,
+}
+"""Features with a value, and where training starts: near the gloss of Model 1."""
+N_VALUES = len(FIRST_VALUES)
 
 
 def n_weights(n_bits: int) -> int:
@@ -21,9 +30,9 @@ def n_weights(n_bits: int) -> int:
 
 
 def first_weights(n_bits: int) -> FloatArray:
-    """Where training starts: Model 1 in both directions, even parts; words copied at no cost."""
+    """Where training starts: 0 for what is hashed, `FIRST_VALUES` for the rest."""
     weights = np.zeros(n_weights(n_bits))
-    weights[-N_VALUES:] = [0.5, 0.5, 0.0, 0.5]
+    weights[-N_VALUES:] = list(FIRST_VALUES.values())
     return weights
 
 
@@ -83,9 +92,8 @@ class SentenceFeatures(FeatureMap):
             scores = np.zeros(sentence.parts.n_parts)
             for block, ids in feature_rows(sentence, self.n_bits):
                 kernels.gather(weights, ids, scores[block])
-            links, insertions = _blocks(sentence)
-            scores[links] += sentence.link_values @ weights[-N_VALUES:-1]
-            scores[insertions] += sentence.insertion_values @ weights[-1:]
+            for block, values, own in _valued(sentence):
+                scores[block] += values @ weights[-N_VALUES:][own]
             for copy in range(self.n_copies):
                 mine[self.n_copies * index + copy] += scores
 
@@ -97,12 +105,23 @@ class SentenceFeatures(FeatureMap):
             gradient = np.sum(copies, axis=0)
             for block, ids in feature_rows(sentence, self.n_bits):
                 kernels.scatter(gradient[block], ids, out)
-            links, insertions = _blocks(sentence)
-            out[-N_VALUES:-1] += gradient[links] @ sentence.link_values
-            out[-1:] += gradient[insertions] @ sentence.insertion_values
+            for block, values, own in _valued(sentence):
+                out[-N_VALUES:][own] += gradient[block] @ values
 
 
-def _blocks(sentence: SourceSentence) -> tuple[slice, slice]:
-    """The parts of links and of insertions."""
+def _valued(sentence: SourceSentence) -> list[tuple[slice, FloatArray, slice]]:
+    """Features with a value: the parts, values (n_parts, n_values), which of these features."""
     parts = sentence.parts
-    return slice(0, parts.first_deletion), slice(parts.first_insertion, parts.first_length)
+    insertions = slice(parts.first_insertion, parts.first_length)
+    blocks = [
+        (slice(0, parts.first_deletion), sentence.link_values),
+        (insertions, sentence.insertion_values),
+        (slice(parts.first_deletion, parts.first_insertion), np.ones((parts.n_source, 1))),
+        (insertions, np.ones((len(parts.insertions.words), 1))),
+        (slice(parts.first_split + parts.n_splits, parts.n_parts), np.ones((parts.n_splits, 1))),
+    ]
+    found, first = [], 0
+    for block, values in blocks:
+        found.append((block, values, slice(first, first + values.shape[1])))
+        first += values.shape[1]
+    return found

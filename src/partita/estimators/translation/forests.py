@@ -39,7 +39,8 @@ class ForestCache:
     most_bytes: int = 2**30
     n_bytes: int = 0
     _topologies: dict[tuple[int, int], Topology] = field(default_factory=dict)
-    _pairs: dict[int, TiedForest] = field(default_factory=dict)
+    _pairs: dict[int, tuple[EncodedPair, TiedForest]] = field(default_factory=dict)
+    """By `id` of the pair, which is held so that no other can get its number."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def bounded(self, source: SourceSentence) -> TiedForest:
@@ -65,11 +66,11 @@ class ForestCache:
         """D(x, y); an `EmptyForestError` where it has no derivation."""
         held = self._pairs.get(id(pair))
         if held is not None:
-            return held
+            return held[1]
         forest = pair.source.parts.pair(pair.target)
         size = BYTES_PER_EDGE * len(forest.parts)
         if self.n_bytes + size <= self.most_bytes:
-            self._pairs[id(pair)] = forest
+            self._pairs[id(pair)] = pair, forest
             self.n_bytes += size
         return forest
 

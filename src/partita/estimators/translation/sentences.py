@@ -7,13 +7,15 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.estimators.alignment.words import UNKNOWN
-from partita.estimators.translation.lexicon import LEAST_LOG, TranslationLexicon
+from partita.estimators.translation.lexicon import TranslationLexicon
 from partita.grammars.choices import Choices
 from partita.grammars.source_parts import SourceParts
 from partita.kernels.translation_features import PAD
 
 COPIED = 100
 """The kind of a link that copies an unknown word."""
+COPY_VALUES = (-2.0, -2.0, 1.0)
+"""Of such a link, which Model 1 knows nothing of: a copy is better than nothing."""
 COMPANION, ANYWHERE = 1, 0
 """Kinds of an insertion."""
 
@@ -98,7 +100,7 @@ def _links(
         return Choices(words, starts), kinds, values
     copies = np.array([_copy(lexicon, text[place], place) for place in without.tolist()])
     places = starts[without]
-    values = np.insert(values, places, np.array([LEAST_LOG, LEAST_LOG, 1.0]), axis=0)
+    values = np.insert(values, places, np.array(COPY_VALUES), axis=0)
     more = np.concatenate([[0], np.cumsum(np.diff(starts) == 0)])
     return (
         Choices(np.insert(words, places, copies), starts + more),

@@ -82,8 +82,8 @@ class Translator(Parameters):
     >>> source = [["la", "maison", "bleue"], ["la", "fleur"], ["une", "fleur"], ["une", "maison"]]
     >>> target = [["the", "blue", "house"], ["the", "flower"], ["a", "flower"], ["a", "house"]]
     >>> translator = Translator(n_bits=12, n_insertions=1, max_iterations=20, progress=False)
-    >>> translator.fit(3 * source, 3 * target).predict([["une", "fleur", "bleue"]])
-    [('a', 'blue', 'flower')]
+    >>> translator.fit(3 * source, 3 * target).predict([["une", "maison", "bleue"]])
+    [('a', 'blue', 'house')]
     """
 
     def __init__(

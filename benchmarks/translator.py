@@ -1,0 +1,151 @@
+"""Translators: BLEU-4 on Multi30k, German to English, at most 15 words, and the time of each step.
+
+    PARTITA_DATA=... python -m benchmarks.translator [DATA] [--quick] [--pairs N] [--threads N]
+    python -m benchmarks.translator --grammars itg
+
+DATA is a folder with multi30k/{train,val}.lc.norm.tok.{de,en} (or the variable PARTITA_DATA). The
+development part is `val`. Held-out likelihood, which chooses the pass, is of the last 300 training
+pairs, which are not trained on.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks.timing import Table, write_json
+from partita import Translator
+from partita.data.bitext import read_bitext
+from partita.evaluation.translations import corpus_bleu, corpus_chrf
+
+MAX_WORDS = 15
+N_HELD_OUT = 300
+
+Sentences = Sequence[tuple[str, ...]]
+Pairs = tuple[Sentences, Sentences]
+
+
+def read_part(data: Path, part: str) -> Pairs:
+    """The pairs of one part, both sides at most `MAX_WORDS` long."""
+    files = [data / "multi30k" / f"{part}.lc.norm.tok.{language}" for language in ("de", "en")]
+    bitext = read_bitext(*files)
+    skipped = {*bitext.empty, *bitext.longer(MAX_WORDS)}
+    kept = [pair for index, pair in enumerate(bitext) if index not in skipped]
+    return [pair.source for pair in kept], [pair.target for pair in kept]
+
+
+def judged(table: Table, step: str, seconds: float, dev: Pairs, translate: Callable[[], Sentences]):
+    """A row: BLEU and chrF of translations, seconds of training, sentences a second."""
+    began = time.perf_counter()
+    found = translate()
+    taken = time.perf_counter() - began
+    bleu = corpus_bleu(found, dev[1])
+    table.add(
+        step=step,
+        bleu=round(bleu.score, 2),
+        chrf=round(corpus_chrf(found, dev[1]), 2),
+        brevity_penalty=round(bleu.brevity_penalty, 3),
+        training_seconds=round(seconds, 1),
+        sentences_a_second=round(len(found) / taken, 1),
+    )
+
+
+def run_itg(train: Pairs, held_out: Pairs, dev: Pairs, options, table: Table, pace: Table) -> None:
+    """The gloss of Model 1, and the latent-variable CRF with four decoders."""
+    translator = Translator(
+        n_pairs=options.pairs,
+        max_words=MAX_WORDS,
+        max_iterations=options.passes,
+        n_threads=options.threads,
+        progress=True,
+    )
+    translator.fit(*train, held_out=held_out)
+    seconds, dev_source = translator.seconds_, dev[0]
+    judged(table, "Model 1 gloss, monotone", 0.0, dev, lambda: translator.gloss(dev_source))
+    for step, arguments in (
+        ("ITG LV-CRF, best derivation", {"length": "any"}),
+        ("ITG LV-CRF, best derivation of the likeliest length", {}),
+        ("ITG LV-CRF, minimum Bayes risk, 100 samples", {"decoder": "risk"}),
+    ):
+        judged(
+            table,
+            step,
+            seconds,
+            dev,
+            lambda given=arguments: translator.predict(dev_source, **given),
+        )
+    history, counts = translator.training_.history, translator.counts_
+    passes = len(history) / history[-1].seconds
+    pace.add(
+        pairs=counts.n_pairs,
+        used=counts.n_used,
+        unreachable=counts.n_unreachable,
+        passes=len(history),
+        seconds_a_pass=round(1 / passes, 1),
+        pairs_a_second=round(passes * counts.n_used),
+        edges_a_second=round(passes * counts.n_edges),
+        threads=options.threads,
+        held_out_loss=[round(record.held_out / N_HELD_OUT, 3) for record in history],
+    )
+
+
+def run_hiero(train: Pairs, dev: Pairs, options, table: Table) -> None:
+    """Hierarchical rules, two decoders."""
+    translator = Translator(
+        "hiero",
+        n_pairs=options.pairs,
+        max_words=MAX_WORDS,
+        n_threads=options.threads,
+        progress=True,
+    )
+    translator.fit(*train)
+    seconds = translator.seconds_
+    judged(table, "hiero, best derivation", seconds, dev, lambda: translator.predict(dev[0]))
+    judged(
+        table,
+        "hiero, minimum Bayes risk, 100 samples",
+        seconds,
+        dev,
+        lambda: translator.predict(dev[0], decoder="risk"),
+    )
+
+
+def main() -> None:
+    """Run what was asked for, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", nargs="?", default=os.environ.get("PARTITA_DATA", "."), type=Path)
+    parser.add_argument("--quick", action="store_true", help="few pairs, and no results written")
+    parser.add_argument("--pairs", type=int, default=None)
+    parser.add_argument("--passes", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--grammars", nargs="+", default=["itg", "hiero"])
+    options = parser.parse_args()
+    if not (options.data / "multi30k").is_dir():
+        raise SystemExit(
+            f"{options.data / 'multi30k'} is not there; name the folder of the data: "
+            "python -m benchmarks.translator DATA, or PARTITA_DATA=DATA make bench-translator."
+        )
+    source, target = read_part(options.data, "train")
+    dev = read_part(options.data, "val")
+    if options.quick:
+        options.pairs = options.pairs or 500
+        dev = dev[0][:50], dev[1][:50]
+    held_out = source[-N_HELD_OUT:], target[-N_HELD_OUT:]
+    train = source[:-N_HELD_OUT], target[:-N_HELD_OUT]
+    title = f"Multi30k German to English, {len(dev[0])} sentences of at most {MAX_WORDS} words"
+    table = Table(title)
+    pace = Table("Training of the ITG LV-CRF: D_n(x) and D(x, y) of every pair, a pass")
+    if "itg" in options.grammars:
+        run_itg(train, held_out, dev, options, table, pace)
+    if "hiero" in options.grammars:
+        run_hiero(train, dev, options, table)
+    tables = [each for each in (table, pace) if each.rows]
+    for each in tables:
+        print(each)
+    if not options.quick:
+        print(f"\nWritten to {write_json('translator', tables)}")
+
+
+if __name__ == "__main__":
+    main()

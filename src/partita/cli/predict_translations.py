@@ -1,0 +1,120 @@
+"""`partita predict` for translators: a translation a line, or the k best, or samples."""
+
+from collections.abc import Sequence
+
+from partita.cli.answers import DECODER, K_BEST, LOG_PROBABILITY, check_counts, number
+from partita.cli.families import Family
+from partita.cli.models import Model
+from partita.cli.options import Argument, Options, say
+from partita.data.bitext import SEPARATOR
+from partita.data.text import read_text, write_text
+
+LENGTH = Argument(
+    "length",
+    str,
+    "likeliest",
+    "best derivation of the likeliest length, or of any, which is too short (itg)",
+    ("likeliest", "any"),
+)
+LONG = Argument(
+    "long",
+    str,
+    "cut",
+    "translate sentences of more than max_words words in pieces, or skip them",
+    ("cut", "skip"),
+)
+N_SAMPLES = Argument("n_samples", int, 100, "for --decoder risk")
+DECODING = (DECODER, LENGTH, LONG, N_SAMPLES)
+"""How to translate; `evaluate` takes the same."""
+DRAWN = Argument("drawn", int, None, "write N translations drawn at random instead")
+DRAWN_SEED = Argument("drawn_seed", int, 0, "of these")
+
+
+def run(model: Model, options: Options) -> None:
+    """Translate and write."""
+    check_counts(options, ("k_best", "drawn", "n_samples"))
+    sentences = read_sentences(options.input)
+    if options.drawn is not None:
+        lines = drawn(model, sentences, options.drawn, options.drawn_seed)
+    elif options.k_best is not None:
+        lines = k_best(model, sentences, options.k_best)
+    else:
+        found = translate(model, sentences, options)
+        lines = [" ".join(words) for words in found]
+        if options.log_probability:
+            values = [
+                float(model.estimator.log_prob([source], [words])[0]) if source else 0.0
+                for source, words in zip(sentences, found, strict=True)
+            ]
+            lines = [
+                f"{line} {SEPARATOR} {number(value)}"
+                for line, value in zip(lines, values, strict=True)
+            ]
+    write_text(options.output, "".join(line + "\n" for line in lines))
+
+
+FAMILY = Family(
+    "translators",
+    ("translator",),
+    run,
+    (*DECODING, LOG_PROBABILITY, K_BEST, DRAWN, DRAWN_SEED),
+)
+
+
+def read_sentences(path: str) -> list[tuple[str, ...]]:
+    """The words of each line; an empty line is a sentence without words."""
+    text = read_text(path)
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return [tuple(filter(None, line.replace("\t", " ").split(" "))) for line in lines]
+
+
+def translate(
+    model: Model, sentences: Sequence[tuple[str, ...]], options: Options
+) -> list[tuple[str, ...]]:
+    """A translation of each sentence; says what became of long and empty ones."""
+    most = model.estimator.max_words
+    n_long = sum(len(words) > most for words in sentences)
+    if n_long:
+        done = "skipped" if options.long == "skip" else "translated in pieces"
+        say(f"Note: {n_long} sentences have more than {most} words; {done} (--long)")
+    n_empty = sum(not words for words in sentences)
+    if n_empty:
+        say(f"Note: {n_empty} empty lines")
+    found: list[tuple[str, ...]] = model.estimator.predict(
+        sentences,
+        decoder=options.decoder,
+        length=options.length,
+        long=options.long,
+        n_samples=options.n_samples,
+    )
+    return found
+
+
+def k_best(model: Model, sentences: Sequence[tuple[str, ...]], k: int) -> list[str]:
+    """Lines `sentence number ||| translation ||| log-probability`, as decoders write them."""
+    return [
+        f"{index} {SEPARATOR} {' '.join(words)} {SEPARATOR} {number(value)}"
+        for index, found in enumerate(model.estimator.k_best(checked(model, sentences), k))
+        for words, value in found
+    ]
+
+
+def drawn(model: Model, sentences: Sequence[tuple[str, ...]], size: int, seed: int) -> list[str]:
+    """Lines `number of the sentence ||| translation`."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    return [
+        f"{index} {SEPARATOR} {' '.join(words)}"
+        for index, found in enumerate(model.estimator.sample(checked(model, sentences), size, rng))
+        for words in found
+    ]
+
+
+def checked(model: Model, sentences: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The sentences, those that are too long emptied, since lists of pieces do not join."""
+    most = model.estimator.max_words
+    n_long = sum(len(words) > most for words in sentences)
+    if n_long:
+        say(f"Note: {n_long} sentences have more than {most} words; skipped")
+    return [words if len(words) <= most else () for words in sentences]

@@ -1,0 +1,280 @@
+"""Translators: probabilities by enumeration, gradients by differences, files, and bad input."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from partita import Translator
+from partita.estimators.translation.features import SentenceFeatures, first_weights
+from partita.estimators.translation.itg_training import pair_corpus
+from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
+from partita.estimators.translation.rule_extraction import RuleLimits, extract, phrases
+from partita.kernels import translation_features
+from tests.estimators.small_translation import NOUNS, bitext
+
+CLOSE = {"rtol": 1e-9, "atol": 1e-9}
+SMALL = {"n_bits": 12, "n_insertions": 1, "n_threads": 1, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def itg():
+    return Translator(max_iterations=15, **SMALL).fit(*bitext())
+
+
+@pytest.fixture(scope="module")
+def hiero():
+    source, target = bitext()
+    translator = Translator("hiero", min_count=1, n_threads=1, progress=False)
+    return translator.fit(2 * source, 2 * target)
+
+
+@pytest.mark.parametrize("grammar", ["itg", "hiero"])
+def test_words_move(grammar, request):
+    translator = request.getfixturevalue(grammar)
+    # Rules with gaps also put the adjective before "une porte" as a whole, which is never seen.
+    noun = {"itg": "porte", "hiero": "maison"}[grammar]
+    expected = ("a", "green", NOUNS[noun])
+    assert translator.predict([["une", noun, "verte"]]) == [expected]
+    assert translator.predict([["la", "maison"]], decoder="risk") == [("the", "house")]
+    source, target = bitext()
+    right = map(tuple.__eq__, translator.predict(source), map(tuple, target))
+    assert sum(right) >= 0.9 * len(target)
+
+
+def test_probabilities_of_all_targets_sum_to_one():
+    source = [["a", "b"], ["b"], ["a"]]
+    target = [["x", "y"], ["y"], ["x"]]
+    translator = Translator(n_translations=2, max_iterations=2, **SMALL).fit(source, target)
+    sentence = ["a", "b"]
+    longest = translator._model.longest(2)
+    words = translator._model.lexicon.target.names[2:]
+    targets = [
+        list(each) for m in range(longest + 1) for each in itertools.product(words, repeat=m)
+    ]
+    values = translator.log_prob([sentence] * len(targets), targets)
+    np.testing.assert_allclose(np.exp(values).sum(), 1.0, **CLOSE)
+    best = translator.k_best([sentence], 2)[0][0]
+    exact = dict(zip(map(tuple, targets), values.tolist(), strict=True))
+    # Few derivations are left out of so small a forest: the merged list is exact.
+    np.testing.assert_allclose(best.log_probability, exact[best.words], rtol=1e-6)
+    assert best.log_probability == pytest.approx(max(values), abs=1e-6)
+
+
+def test_the_gradient_is_that_of_the_loss(itg):
+    model = itg._model
+    pairs = [model.encode_pair(x, y) for x, y in zip(*(side[:5] for side in bitext()), strict=True)]
+    assert all(model.cache.is_reachable(pair) for pair in pairs)
+    corpus = pair_corpus(pairs, model.cache, model.n_bits, n_threads=1)
+    rng = np.random.default_rng(0)
+    weights = first_weights(model.n_bits) + 0.1 * rng.normal(size=len(model.weights))
+    _, gradient = corpus.value_and_gradient(weights)
+    for _ in range(3):
+        direction = rng.normal(size=len(weights))
+        step = 1e-5
+        ahead, behind = (corpus.value(weights + sign * step * direction) for sign in (1, -1))
+        np.testing.assert_allclose((ahead - behind) / (2 * step), gradient @ direction, rtol=1e-6)
+
+
+def test_the_loss_is_minus_the_log_probability(itg):
+    source, target = bitext()
+    model = itg._model
+    pairs = [model.encode_pair(x, y) for x, y in zip(source, target, strict=True)]
+    corpus = pair_corpus(pairs, model.cache, model.n_bits, n_threads=1)
+    expected = -itg.log_prob(source, target).sum()
+    np.testing.assert_allclose(corpus.value(model.weights), expected, **CLOSE)
+
+
+def test_features_are_a_linear_map_and_its_transpose(itg):
+    model = itg._model
+    features = SentenceFeatures([model.encode(["la", "fleur", "bleue"])], model.n_bits, n_copies=2)
+    rng = np.random.default_rng(1)
+    weights, scores = rng.normal(size=features.n_weights), rng.normal(size=features.n_parts)
+    one, other = features.scores(weights) @ scores, features.gradient(scores) @ weights
+    np.testing.assert_allclose(one, other, **CLOSE)
+
+
+def test_a_feature_sees_the_words_it_names():
+    words = np.array([0, 0, 5, 6, 7, 0, 0])
+    rows = np.empty((2, translation_features.N_SPLIT), dtype=np.int32)
+    others = rows.copy()
+    boundaries = [np.array([place]) for place in (0, 1, 3)]
+    translation_features.splits(words, words, *boundaries, 2**20 - 1, rows)
+    # Another last word: what looks at it changes, and the words around the split do not.
+    words = np.array([0, 0, 5, 6, 9, 0, 0])
+    translation_features.splits(words, words, *boundaries, 2**20 - 1, others)
+    same = rows == others
+    assert same[:, 2].all()
+    assert not same[:, [4, 14]].any()
+    # Straight and inverted have nothing in common.
+    assert not (rows[0] == rows[1]).any()
+
+
+@pytest.mark.parametrize("grammar", ["itg", "hiero"])
+def test_a_model_file_holds_everything(grammar, request, tmp_path):
+    translator = request.getfixturevalue(grammar)
+    translator.save(tmp_path / "model")
+    again = Translator.load(tmp_path / "model")
+    source, target = bitext()
+    source = [*source, ["la", "grange", "bleue"], []]
+    assert again.predict(source) == translator.predict(source)
+    np.testing.assert_array_equal(
+        again.log_prob(source[:4], target[:4]), translator.log_prob(source[:4], target[:4])
+    )
+    assert again.k_best(source[:2], 3) == translator.k_best(source[:2], 3)
+
+
+@pytest.mark.parametrize("grammar", ["itg", "hiero"])
+def test_unknown_words_are_copied_and_empty_lines_stay_empty(grammar, request):
+    translator = request.getfixturevalue(grammar)
+    (found, empty) = translator.predict([["la", "grange"], []])
+    assert "grange" in found
+    assert empty == ()
+    assert translator.log_prob([["la", "grange"]], [["the", "grange"]])[0] > -np.inf
+    assert translator.log_prob([["la", "grange"]], [["the", "barn"]])[0] == -np.inf
+
+
+def test_samples_have_their_probabilities(itg):
+    sentence = ["la", "maison", "bleue"]
+    drawn = itg.sample([sentence], 2000, np.random.default_rng(0))[0]
+    best = itg.k_best([sentence], 1)[0][0]
+    share = sum(words == best.words for words in drawn) / len(drawn)
+    assert share == pytest.approx(np.exp(itg.log_prob([sentence], [best.words])[0]), abs=0.05)
+
+
+def test_long_sentences(itg):
+    words = ["la", "maison"] * 30
+    assert len(itg.predict([words])[0]) > 20
+    assert itg.predict([words, ["la", "maison"]], long="skip")[0] == ()
+
+
+def test_pairs_that_are_skipped_are_counted():
+    source, target = bitext()
+    # Lengths that no other pair has: the longest target comes from the usual ones.
+    bad_source = [[], ["la"], ["la"] * 30, ["fleur"]]
+    bad_target = [["the"], [], ["the"] * 3, ["blue"] * 12]
+    translator = Translator(max_iterations=1, **SMALL)
+    translator.fit(3 * source + bad_source, 3 * target + bad_target)
+    counts = translator.counts_
+    assert (counts.n_pairs, counts.n_empty, counts.n_long) == (3 * len(source) + 4, 2, 1)
+    assert counts.n_unreachable >= 1
+    assert counts.n_used + counts.n_unreachable == 3 * len(source) + 1
+    assert counts.n_edges > 0
+
+
+def test_the_same_seed_gives_the_same_model_for_any_number_of_threads():
+    source, target = bitext()
+    models = [
+        Translator(max_iterations=2, **{**SMALL, "n_threads": threads}).fit(source, target)
+        for threads in (1, 2)
+    ]
+    np.testing.assert_array_equal(models[0]._model.weights, models[1]._model.weights)
+
+
+def test_held_out_pairs_choose_the_pass():
+    source, target = bitext()
+    translator = Translator(max_iterations=3, **SMALL)
+    translator.fit(source[4:], target[4:], held_out=(source[:4], target[:4]))
+    assert len(translator.training_.history) == 3
+    assert all(np.isfinite(record.held_out) for record in translator.training_.history)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"grammar": "cfg"}, "grammar is 'cfg'; expected one of itg, hiero"),
+        ({"schedule": "wild"}, "schedule is 'wild'"),
+        ({"n_bits": 40}, "n_bits is 40; expected at most 28"),
+        ({"n_translations": 0}, "n_translations is 0; expected 1 or more"),
+    ],
+)
+def test_arguments_are_checked(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Translator(**arguments).fit([["a"]], [["b"]])
+
+
+def test_bad_input(itg):
+    with pytest.raises(ValueError, match="2 source and 1 target sentences"):
+        Translator().fit([["a"], ["b"]], [["c"]])
+    with pytest.raises(ValueError, match=r"source\[0\] is the text 'a b'"):
+        Translator().fit(["a b"], [["c"]])
+    with pytest.raises(ValueError, match="no pair can be learnt from"):
+        Translator(max_words=1, progress=False).fit([["a", "b"]], [["c"]])
+    with pytest.raises(ValueError, match="learnt nothing yet"):
+        Translator().predict([["a"]])
+    with pytest.raises(ValueError, match="decoder is 'x'"):
+        itg.predict([["la"]], decoder="x")
+
+
+def test_scikit_learn_can_copy_it(itg):
+    copy = Translator(**itg.get_params())
+    assert repr(copy) == repr(itg)
+
+
+def test_lexicon_lists():
+    source, target = bitext()
+    lexicon = TranslationLexicon.learn(source, target, LexiconOptions(n_translations=2))
+    for word, other in {"maison": "house", "bleue": "blue", "la": "the"}.items():
+        found = lexicon.choices(lexicon.source.number(word))
+        assert lexicon.target.names[found[0]] == other
+        assert len(found) <= 2
+
+
+def rules_by_definition(source, target, links, limits):
+    """All rules by trying every choice of phrases, straight from the definition."""
+    n, m = len(source), len(target)
+    boxes = [
+        (i, j, k, end)
+        for i, j in itertools.combinations(range(n + 1), 2)
+        for k, end in itertools.combinations(range(m + 1), 2)
+        if max(j - i, end - k) <= limits.longest_phrase
+        and all((i <= a < j) == (k <= b < end) for a, b in links)
+        and all(any(a == e for a, _ in links) for e in (i, j - 1))
+        and all(any(b == e for _, b in links) for e in (k, end - 1))
+    ]
+    found = set()
+    for i, j, k, end in boxes:
+        inner = [
+            b
+            for b in boxes
+            if b != (i, j, k, end) and i <= b[0] and b[1] <= j and k <= b[2] <= b[3] <= end
+        ]
+        for count in range(limits.most_slots + 1):
+            for chosen in itertools.permutations(inner, count):
+                gaps = list(zip(chosen, chosen[1:], strict=False))
+                if any(second[0] <= first[1] for first, second in gaps):
+                    continue  # out of order, overlapping or adjacent on the source side
+                if any(a[2] < b[3] and b[2] < a[3] for a, b in itertools.combinations(chosen, 2)):
+                    continue
+                covered = {a for box in chosen for a in range(box[0], box[1])}
+                if not any(i <= a < j and a not in covered for a, _ in links):
+                    continue
+                left = [
+                    next((-1 - s for s, box in enumerate(chosen) if box[0] == a), source[a])
+                    for a in range(i, j)
+                    if a not in covered or any(box[0] == a for box in chosen)
+                ]
+                held = {b for box in chosen for b in range(box[2], box[3])}
+                right = [
+                    next((-1 - s for s, box in enumerate(chosen) if box[2] == b), target[b])
+                    for b in range(k, end)
+                    if b not in held or any(box[2] == b for box in chosen)
+                ]
+                if len(left) <= limits.most_symbols:
+                    found.add((tuple(left), tuple(right)))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rules_are_those_of_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    n, m = 5, 5
+    links = sorted({(int(rng.integers(n)), int(rng.integers(m))) for _ in range(5)})
+    source, target = list(range(10, 10 + n)), list(range(20, 20 + m))
+    limits = RuleLimits(longest_phrase=4, most_symbols=4)
+    found = {(rule.source, rule.target) for rule in extract(source, target, links, limits)}
+    assert found == rules_by_definition(source, target, links, limits)
+
+
+def test_phrases_without_links():
+    assert phrases([], 10) == []
