@@ -30,18 +30,52 @@ def by_chunks(function: Callable[[int, int], Result], n: int, n_threads: int = 1
         return list(pool.map(function, starts, ends))
 
 
-def dot(left: FloatArray, right: FloatArray) -> float:
+def dot(left: FloatArray, right: FloatArray, n_threads: int = 1) -> float:
     """sum_j left_j right_j.
 
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
     """
-    return float(sum(by_chunks(lambda *chunk: vectors.dot(left, right, *chunk), len(left))))
+    found = by_chunks(lambda *chunk: vectors.dot(left, right, *chunk), len(left), n_threads)
+    return float(sum(found))
 
 
-def norm(vector: FloatArray) -> float:
+def norm(vector: FloatArray, n_threads: int = 1) -> float:
     """The Euclidean length of a vector."""
-    return float(np.sqrt(dot(vector, vector)))
+    return float(np.sqrt(dot(vector, vector, n_threads)))
+
+
+def difference(left: FloatArray, right: FloatArray, n_threads: int = 1) -> FloatArray:
+    """left - right.
+
+    >>> difference(np.array([1.0, 2.0]), np.array([3.0, 1.0]))
+    array([-2.,  1.])
+    """
+    out = np.empty_like(left)
+
+    def of_chunk(start: int, end: int) -> None:
+        np.subtract(left[start:end], right[start:end], out=out[start:end])
+
+    by_chunks(of_chunk, len(out), n_threads)
+    return out
+
+
+def moved(
+    weights: FloatArray, step: float, direction: FloatArray, n_threads: int = 1
+) -> FloatArray:
+    """weights + step * direction.
+
+    >>> moved(np.array([1.0, 2.0]), 0.5, np.array([3.0, 1.0]))
+    array([2.5, 2.5])
+    """
+    out = np.empty_like(weights)
+
+    def of_chunk(start: int, end: int) -> None:
+        np.multiply(direction[start:end], step, out=out[start:end])
+        out[start:end] += weights[start:end]
+
+    by_chunks(of_chunk, len(out), n_threads)
+    return out
 
 
 def products(

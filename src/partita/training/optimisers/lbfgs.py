@@ -7,7 +7,7 @@ from partita.training.optimisers.base import Problem, checked_finite
 from partita.training.optimisers.curvature import Curvature
 from partita.training.optimisers.line_search import Point, line_search
 from partita.training.optimisers.quasi_newton import WINDOW, QuasiNewton, QuasiNewtonState
-from partita.training.vectors import norm
+from partita.training.vectors import difference, norm
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class LBFGS(QuasiNewton):
         if point is None:
             return replace(state, iteration=state.iteration + 1, stuck=True)
         curvature = curvature.updated(
-            point.weights - state.weights,
-            point.gradient - state.gradient,
+            difference(point.weights, state.weights, problem.n_threads),
+            difference(point.gradient, state.gradient, problem.n_threads),
             point.gradient,
             problem.n_threads,
         )
-        length = norm(point.gradient)
+        length = norm(point.gradient, problem.n_threads)
         return QuasiNewtonState(
             state.iteration + 1,
             point.weights,
@@ -73,6 +73,7 @@ class LBFGS(QuasiNewton):
             state.gradient,
             curvature.direction(state.gradient, problem.n_threads),
             first,
+            problem.n_threads,
         )
 
     def _at_new_loss(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:

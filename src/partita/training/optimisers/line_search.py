@@ -16,7 +16,7 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.training.optimisers.base import Function
-from partita.training.vectors import dot
+from partita.training.vectors import dot, moved
 
 SUFFICIENT = 1e-4
 FLAT = 0.9
@@ -46,16 +46,17 @@ def line_search(
     gradient: FloatArray,
     direction: FloatArray,
     first_step: float,
+    n_threads: int = 1,
 ) -> Point | None:
     """A point with a lower loss that satisfies the conditions; None if there is none to find."""
-    origin = Point(0.0, weights, loss, gradient, dot(gradient, direction))
+    origin = Point(0.0, weights, loss, gradient, dot(gradient, direction, n_threads))
     if not origin.slope < 0.0:
         return None
 
     def line(step: float) -> Point:
-        moved = weights + step * direction
-        found, slope = function(moved)
-        return Point(step, moved, found, slope, dot(slope, direction))
+        place = moved(weights, step, direction, n_threads)
+        found, slope = function(place)
+        return Point(step, place, found, slope, dot(slope, direction, n_threads))
 
     return _bracketed(line, origin, first_step)
 

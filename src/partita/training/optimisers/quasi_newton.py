@@ -59,7 +59,7 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
 
     def reason_to_stop(self, problem: Problem, state: QuasiNewtonState) -> str | None:
         """At the minimum, at the limit of the arithmetic, or at the last iteration."""
-        limit = self.gradient_tolerance * max(1.0, norm(state.weights))
+        limit = self.gradient_tolerance * max(1.0, norm(state.weights, problem.n_threads))
         settled = not problem.changes_at(state.iteration)
         if settled and state.gradient_norm <= limit:
             return (
