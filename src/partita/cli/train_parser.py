@@ -19,7 +19,7 @@ from partita.data.sentences import Sentence
 from partita.data.text import read_text
 
 ARGUMENTS = (
-    Argument("projective", bool, False, "only trees without crossing arcs"),
+    Argument("projective", bool, None, "no arcs that cross (default: where hardly any do)"),
     Argument("single_root", bool, True, "exactly one word hangs on the root"),
     Argument("features", str, None, "templates of features", metavar="FILE"),
     Argument("min_count", int, 2, "words that occur less often are all the same rare word"),
