@@ -4,7 +4,15 @@ import inspect
 
 import pytest
 
-from partita.cli import select, simulate, train_hmm, train_parser, train_tagger
+from partita.cli import (
+    select,
+    simulate,
+    train_aligner,
+    train_hmm,
+    train_parser,
+    train_tagger,
+    train_translator,
+)
 from partita.cli.models import ESTIMATORS, estimator_class
 from partita.cli.parser import build_parser
 from partita.estimators import selection, simulation
@@ -15,6 +23,8 @@ TABLES = {
     "tagger": train_tagger.ARGUMENTS,
     "hmm": train_hmm.ARGUMENTS,
     "parser": train_parser.ARGUMENTS,
+    "aligner": train_aligner.ARGUMENTS,
+    "translator": train_translator.ARGUMENTS,
 }
 
 

@@ -1,11 +1,16 @@
 """`partita evaluate MODEL GOLD`: how good the answers are, and whether probabilities mean it."""
 
-from partita.cli import evaluate_tags, evaluate_trees
+from partita.cli import evaluate_links, evaluate_tags, evaluate_translations, evaluate_trees
 from partita.cli.families import add_families, run_family
 from partita.cli.models import check_output, load_model
 from partita.cli.options import Commands, Options, add_command, add_reading
 
-FAMILIES = (evaluate_tags.FAMILY, evaluate_trees.FAMILY)
+FAMILIES = (
+    evaluate_tags.FAMILY,
+    evaluate_trees.FAMILY,
+    evaluate_links.FAMILY,
+    evaluate_translations.FAMILY,
+)
 
 
 def add(commands: Commands) -> None:

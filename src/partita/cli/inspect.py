@@ -41,9 +41,16 @@ def _by_probabilities(model: Model, options: Options) -> None:
         write(line)
 
 
+def _by_translations(model: Model, options: Options) -> None:
+    """The likeliest translations of the words that occur most, and of jumps."""
+    for line in _aligner(model.estimator, options.n_features):
+        write(line)
+
+
 FAMILIES = (
     Family("taggers and parsers", ("tagger", "parser"), _by_features),
     Family("hidden Markov models", ("hmm",), _by_probabilities),
+    Family("aligners", ("aligner",), _by_translations),
 )
 
 
@@ -80,3 +87,27 @@ def _hidden_markov(tagger: Any, n_words: int) -> Iterator[str]:
     for tag, values in zip(tagger.tags_, np.exp(tagger.log_transitions_).tolist(), strict=True):
         rows.append((tag, *(f"{value:.3f}" for value in values)))
     yield from table(rows)
+
+
+def _aligner(aligner: Any, n_words: int) -> Iterator[str]:
+    """Translations of the most frequent words in both directions, and how far the HMM jumps."""
+    generative = aligner.generative_
+    for title, own, other, model in (
+        ("source", generative.source_words, generative.target_words, generative.forward),
+        ("target", generative.target_words, generative.source_words, generative.backward),
+    ):
+        yield f"{title} words: {len(own):,}; translations of the most frequent ones"
+        pairs, probabilities = model.table.best(5)
+        rows: dict[int, list[str]] = {}
+        for (word, translation), p in zip(pairs.tolist(), probabilities.tolist(), strict=True):
+            # Words are numbered by frequency, from 2 on; 0 is the empty word.
+            if word != 1 and word < n_words + 2:
+                rows.setdefault(word, []).append(f"{other.names[translation]} {p:.2f}")
+        for word, found in rows.items():
+            yield f"  {own.names[word]:12} {', '.join(found)}"
+        if hasattr(model, "jumps"):
+            weights = model.jumps.weights / model.jumps.weights.sum()
+            reach = model.jumps.reach
+            shares = (f"{d:+}: {p:.3f}" for d, p in enumerate(weights.tolist(), start=-reach))
+            yield "  jumps " + ", ".join(shares)
+        yield ""

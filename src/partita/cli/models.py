@@ -14,6 +14,8 @@ ESTIMATORS = {
     "tagger": ("partita.estimators.tagger", "Tagger"),
     "hmm": ("partita.estimators.hidden_markov_tagger", "HiddenMarkovTagger"),
     "parser": ("partita.estimators.parsing.parser", "DependencyParser"),
+    "aligner": ("partita.estimators.alignment.aligner", "Aligner"),
+    "translator": ("partita.estimators.translation.translator", "Translator"),
 }
 """By the name in a model file's header: the module and the class."""
 

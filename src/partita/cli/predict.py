@@ -1,12 +1,17 @@
 """`partita predict MODEL INPUT`: the input with answers, and whatever else is asked about them."""
 
-from partita.cli import predict_tags, predict_trees
+from partita.cli import predict_links, predict_tags, predict_translations, predict_trees
 from partita.cli.families import add_families, run_family
 from partita.cli.models import check_output, load_model
 from partita.cli.options import Commands, Options, add_command, add_reading, say
 from partita.data.text import STANDARD
 
-FAMILIES = (predict_tags.FAMILY, predict_trees.FAMILY)
+FAMILIES = (
+    predict_tags.FAMILY,
+    predict_trees.FAMILY,
+    predict_links.FAMILY,
+    predict_translations.FAMILY,
+)
 
 
 def add(commands: Commands) -> None:

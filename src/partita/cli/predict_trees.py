@@ -1,7 +1,5 @@
 """`partita predict` for parsers: the input with trees, and what else is asked about them."""
 
-import errno
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,9 +12,10 @@ from partita.cli.answers import (
     check_counts,
     number,
 )
+from partita.cli.drawings import DRAW, check_directory, save_drawings
 from partita.cli.families import Family
 from partita.cli.models import Model
-from partita.cli.options import Argument, Options, say
+from partita.cli.options import Argument, Options
 from partita.cli.treebanks import known_arcs, read_arcs, read_words
 from partita.data.conllu import EMPTY, with_misc
 from partita.data.dependencies import with_tree
@@ -36,7 +35,7 @@ ARGUMENTS = (
     K_BEST,
     Argument("sample", int, None, "write N trees drawn at random"),
     Argument("sample_seed", int, 0, "of the random trees"),
-    Argument("draw", str, None, "write a drawing of each tree here, in SVG", metavar="DIRECTORY"),
+    DRAW,
 )
 
 Values = Sequence[Sequence[str]]
@@ -160,17 +159,6 @@ def _repeated(values: Any, trees: Trees) -> Values:
 # ---------------------------------------------------------------------- drawings
 
 
-def check_directory(path: str) -> None:
-    """A directory that is there, or one that can be made."""
-    parent = os.path.dirname(os.path.abspath(path))
-    if os.path.exists(path) and not os.path.isdir(path):
-        raise NotADirectoryError(errno.ENOTDIR, "Is a file; name a directory", path)
-    if not os.path.isdir(parent):
-        raise FileNotFoundError(errno.ENOENT, "No such directory", parent)
-    if not os.access(path if os.path.isdir(path) else parent, os.W_OK):
-        raise PermissionError(errno.EACCES, "The directory cannot be written to", path)
-
-
 def write_drawings(
     directory: str, model: Model, sentences: Sequence[Sentence], trees: Trees
 ) -> None:
@@ -181,11 +169,7 @@ def write_drawings(
             sentences, trees, model.estimator.predict_marginals(sentences), strict=True
         )
     ]
-    os.makedirs(directory, exist_ok=True)
-    width = len(str(len(pictures)))
-    for index, picture in enumerate(pictures, start=1):
-        picture.save(os.path.join(directory, f"{index:0{width}}.svg"))
-    say(f"Wrote {len(pictures)} drawing{'' if len(pictures) == 1 else 's'} to {directory}")
+    save_drawings(directory, pictures)
 
 
 def drawing(sentence: Sentence, tree: tuple[Any, Sequence[str] | None], marginals: Any) -> Any:

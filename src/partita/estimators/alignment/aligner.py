@@ -2,8 +2,9 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -328,10 +329,13 @@ class Aligner(Parameters):
 
     # ------------------------------------------------------------------ files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `load` reads."""
+    def save(
+        self, path: str | os.PathLike[str], more: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        """Write the model to a file that `load` reads; `more` entries of its header are yours."""
         self._check_fitted()
         header = {
+            **more,
             "kind": "model",
             "estimator": KIND,
             "options": self.get_params(),
