@@ -194,6 +194,17 @@ def test_the_tests_that_the_docs_name_exist():
             assert f"def {test}(" in found[0].read_text(), f"{page.name} names {file}::{test}"
 
 
+def test_every_line_of_the_sources_has_a_place_and_a_test():
+    lines = (DOCS / "sources.md").read_text().splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+    for row in rows:
+        assert len(row) == 3, row
+        what, where, test = row
+        if what != "what":
+            assert re.search(r"`[\w/-]+\.(py|md)`", where), f"{what}: no file"
+            assert re.search(r"`(\w+/test_\w+\.py|make bench-\w+)", test), f"{what}: no test"
+
+
 def test_the_layers_have_reference_pages():
     folders = {path.name for path in (ROOT / "src" / "partita").iterdir() if path.is_dir()}
     for folder in folders - {"__pycache__", "kernels", "demo"}:

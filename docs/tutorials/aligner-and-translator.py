@@ -53,7 +53,7 @@ for word in ("dog", "saw", "house", "in", "not"):
 #
 # A `Translator` is a conditional random field over the derivations of a synchronous grammar: all
 # ways to link, delete, insert and reorder words (an inversion transduction grammar). The derivation
-# of a pair is never seen: log p(y | x) = log Z(x, y) - log Z(x), and its gradient is a difference of
+# of a pair is never seen: log p(y | x) = log Z(x, y) - log Z(x), whose gradient is a difference of
 # two expectations. Here a small one, of the shorter pairs:
 
 short = [(s, t) for s, t in zip(source, target, strict=True) if max(len(s), len(t)) <= 12]

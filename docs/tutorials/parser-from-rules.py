@@ -1,7 +1,7 @@
 # # A parser, from trees and from rules alone
 #
-# A `DependencyParser` is a conditional random field over trees. Trees may cross arcs (spanning trees,
-# by the matrix-tree theorem) or not (projective ones, by Eisner's algorithm). It learns from trees;
+# A `DependencyParser` is a conditional random field over trees. Arcs may cross (spanning trees, by
+# the matrix-tree theorem) or not (projective trees, by Eisner's algorithm). It learns from trees;
 # or, where there are none, from what you know about the language. The treebank is the made-up one
 # that ships with the package; a tenth of its sentences have crossing arcs.
 
@@ -30,8 +30,8 @@ for n_trees in (10, 50, 150):
 
 # ## Ask
 #
-# Crossing arcs first: in *What did she try to pick up ?* the question word hangs on *pick*, over
-# the heads of *try*. The arcs are as thick as they are probable.
+# A question has crossing arcs: its first word is the object of its last verb, and the arc between
+# them passes over the verb that both depend on. Arcs are drawn as thick as they are probable.
 
 supervised = parser().fit(train)
 question = next(s for s in dev if s.column("FORM")[0] == "What" and len(s) < 12)
@@ -88,8 +88,8 @@ def chain_score(step):
 print(f"each word on the one before: {chain_score(-1):.3f}, on the one after: {chain_score(1):.3f}")
 
 # The rules are constraints on expectations: the model may break them in a sentence, if it keeps
-# them in the text as a whole. The gradient is one covariance product a sentence, O(n³), for all rules
-# together ([why](../explanations/one-idea.md)); by a covariance matrix it would be O(n⁴).
+# them in the text as a whole. The gradient is one covariance product a sentence, O(n³), for all
+# rules together ([why](../explanations/one-idea.md)); by a covariance matrix it would be O(n⁴).
 
 [arcs] = ruled.predict_marginals([question])
 show.arcs(question.column("FORM"), arcs)
