@@ -337,3 +337,32 @@ def test_answers_do_not_depend_on_the_block(monkeypatch):
 def test_bad_reach():
     with pytest.raises(ValueError, match="reach is 0"):
         Jumps.even(0)
+
+
+def test_tiny_probabilities():
+    rng = np.random.default_rng(8)
+    model = random_model(rng)
+    table = model.table
+    tiny = WordTable(table.offsets, table.targets, 1e-290 * table.probabilities, table.unseen)
+    small = HiddenMarkovAlignment(tiny, model.jumps, model.null_probability)
+    source, target = random_pairs(rng, SIZES)
+    for one, two in zip(
+        model.posteriors(source, target), small.posteriors(source, target), strict=True
+    ):
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(
+        model.log_likelihood(source, target) + np.log(1e-290) * target.n_words,
+        small.log_likelihood(source, target),
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("p0", [0.0, 1e-9, 0.999])
+def test_extreme_null_probabilities(p0):
+    rng = np.random.default_rng(9)
+    model = random_model(rng, p0=p0)
+    source, target = random_pairs(rng, SIZES)
+    for k, posteriors in enumerate(model.posteriors(source, target)):
+        unary = model.distribution(source[k], target[k]).marginals.unary
+        expected = unary[:, : len(source[k])].T
+        np.testing.assert_allclose(posteriors, expected, rtol=1e-9, atol=1e-13)

@@ -127,7 +127,7 @@ def forward(emissions, empty, n, jumps, norms, start, p0, alpha, ratio, outside,
             ratio[j + 1, pad + i] = place[i] / norms[i]
         outside[j + 1] = stay * outside[j] * inverse
         scale[j] = total
-        # One logarithm serves many factors, none of which is far below the smallest probability.
+        # One logarithm serves many factors: from 1e-100 on, the next one cannot underflow.
         product *= total
         if product < 1e-100:
             log_likelihood += math.log(product)

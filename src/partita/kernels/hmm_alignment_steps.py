@@ -9,6 +9,8 @@ Arrays that belong together come as tuples:
 Posteriors of a block of pairs lie end to end, in the order of the cells.
 """
 
+import math
+
 import numpy as np
 
 from partita.kernels.hmm_alignment import infer, padding
@@ -21,22 +23,28 @@ def infer_pair(values, jumps, starts, p0, posteriors, counts):
 
     A target word that nothing can be translated to says nothing about its place: all its
     probabilities count as 1. Where the source is empty, every target word is from the empty word.
-    Returns the log-likelihood.
+    Each word's largest probability is taken out first, so that nothing underflows. Returns the
+    log-likelihood.
     """
     n, m = values.shape[0] - 1, values.shape[1]
     if n == 0 or m == 0:
         posteriors[:] = 1.0
         return 0.0
     pad = padding(jumps)
-    emissions, empty = np.zeros((m, n + 2 * pad)), values[0].copy()
+    emissions, empty = np.zeros((m, n + 2 * pad)), np.empty(m)
+    taken_out = 0.0
     for j in range(m):
-        total = empty[j]
-        for i in range(n):
-            emissions[j, pad + i] = values[i + 1, j]
-            total += values[i + 1, j]
-        if total == 0.0:
+        largest = 0.0
+        for i in range(n + 1):
+            largest = max(largest, values[i, j])
+        if largest == 0.0:
             empty[j] = 1.0
             emissions[j, pad : pad + n] = 1.0
+            continue
+        taken_out += math.log(largest)
+        empty[j] = values[0, j] / largest
+        for i in range(n):
+            emissions[j, pad + i] = values[i + 1, j] / largest
     jump_counts, departures, start_counts = counts
     first_jumps = start_counts.sum()
     log_likelihood = infer(
@@ -44,7 +52,7 @@ def infer_pair(values, jumps, starts, p0, posteriors, counts):
         start_counts,
     )  # fmt: skip
     departures[n, 0] += start_counts.sum() - first_jumps
-    return log_likelihood
+    return log_likelihood + taken_out
 
 
 @inlined

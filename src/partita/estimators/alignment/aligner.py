@@ -31,6 +31,9 @@ from partita.training.progress import choose_display
 KIND = "aligner"
 """What a model file says it holds."""
 
+BLOCK = 2000
+"""Pairs that are answered together."""
+
 Sentences = Sequence[Sequence[str]]
 
 
@@ -244,16 +247,26 @@ class Aligner(Parameters):
         One list for each pair; empty for pairs that are skipped, see `max_words`.
         """
         self._check_fitted()
+        check_alike(source, target, None)
+        found: list[list[Link]] = []
+        # A few at a time, so that their probabilities need not all be held.
+        for start in range(0, len(source), BLOCK):
+            block = slice(start, start + BLOCK)
+            found += self._predict(source[block], target[block])
+        return found
+
+    def _predict(self, source: Sentences, target: Sentences) -> list[list[Link]]:
         if self.decoder == "viterbi":
             return self._viterbi(source, target)
-        marginals = self.predict_marginals(source, target)
-        if self.decoder == "risk":
-            return [least_risk(p) for p in marginals]
-        if self.crf_ is None and self.symmetrisation.startswith("grow"):
+        grows = self.crf_ is None and self.symmetrisation.startswith("grow")
+        if self.decoder == "threshold" and grows:
             return [
                 symmetrise(above(p, self.threshold), above(q, self.threshold), self.symmetrisation)
                 for p, q in self.directed_marginals(source, target)
             ]
+        marginals = self.predict_marginals(source, target)
+        if self.decoder == "risk":
+            return [least_risk(p) for p in marginals]
         return [above(p, self.threshold) for p in marginals]
 
     def predict_marginals(self, source: Sentences, target: Sentences) -> list[FloatArray]:
