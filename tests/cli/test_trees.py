@@ -144,6 +144,18 @@ def test_arcs_that_must_be_and_must_not_be(run, tmp_path):
     assert trees[2][2] != 4
 
 
+def test_arcs_that_may_not_cross(run, tmp_path):
+    # Word 1 hangs on 3, so that 2 <- 4 would cross unless arcs may.
+    (tmp_path / "arcs").write_text("5 3 1\n5 4 2\n")
+    line = "predict parser.model bare.conllu --required {arcs} "
+    status, out, _ = run(line + "--no-projective", arcs=tmp_path / "arcs")
+    assert status == 0
+    status, out, err = run(line + "--projective", arcs=tmp_path / "arcs")
+    assert (status, out) == (2, "")
+    assert "bare.conllu, line 35: no tree whose arcs do not cross and with one root has" in err
+    assert "required of sentence 's5'" in err
+
+
 def test_heads_that_are_kept(run, tmp_path):
     rows = conllu(TREES[:1], False).split("\n")
     rows[2] = rows[2].replace("\t_\t_\t_\tNote", "\t3\tx\t_\tNote")
@@ -279,6 +291,7 @@ MISTAKES = [
     ("predict parser.model bare.conllu --required {0}/arc", "arc, line 2: found the arc from 9"),
     ("predict parser.model bare.conllu --required {0}/line", "line, line 1: found '1 2'"),
     ("predict parser.model bare.conllu --forbidden {0}/sentence", "sentence, line 1: found"),
+    ("predict parser.model bare.conllu --required {0}/twice", "line 3: no tree "),
     ("predict parser.model bare.conllu --draw {0}/cycle", "Is a file; name a directory"),
     ("predict parser.model bare.conllu --draw none/x", "No such directory"),
     ("predict parser.model {0}/loop --keep-heads", "loop, line 3: the words 1 -> 2 -> 1"),
@@ -309,6 +322,7 @@ def broken(tmp_path_factory):
     (directory / "bad").write_text("NOUN VERB\n")
     (directory / "arc").write_text("1 0 1\n1 9 1\n")
     (directory / "line").write_text("1 2\n")
+    (directory / "twice").write_text("1 2 1\n1 3 1\n")
     (directory / "sentence").write_text("77 0 1\n")
     return directory
 

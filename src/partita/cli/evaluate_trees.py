@@ -7,7 +7,7 @@ from partita.cli.answers import DECODER, table
 from partita.cli.families import Family
 from partita.cli.models import Model, is_model, load_model
 from partita.cli.options import Argument, Options, read_document, say, write
-from partita.cli.treebanks import read_trees
+from partita.cli.treebanks import CROSSING, read_trees
 from partita.data.sentences import Sentence
 from partita.data.text import write_text
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ARGUMENTS = (
     DECODER,
+    CROSSING,
     Argument("samples", int, 1000, "drawn for the intervals"),
     Argument(
         "against", str, None, "another system to compare with: a model or CoNLL-U", metavar="FILE"
@@ -31,7 +32,7 @@ def run(model: Model, options: Options) -> None:
         raise ValueError(f"--samples is {options.samples}; expected 1 or more.")
     gold = read_trees([options.gold], options)
     other = _other_trees(gold, options)
-    found = model.estimator.predict(gold, decoder=options.decoder)
+    found = model.estimator.predict(gold, decoder=options.decoder, projective=options.projective)
     scores = compare_trees(gold, found)
     for line in _overall(scores, options.samples):
         write(line)
@@ -147,7 +148,9 @@ def _other_trees(gold: Sequence[Sentence], options: Options) -> "Sequence[Predic
             f"{other.path} holds a model of kind {other.kind!r}; expected a parser, or a file in "
             "CoNLL-U that another program parsed."
         )
-    trees: Sequence[PredictedTree] = other.estimator.predict(gold, decoder=options.decoder)
+    trees: Sequence[PredictedTree] = other.estimator.predict(
+        gold, decoder=options.decoder, projective=options.projective
+    )
     return trees
 
 

@@ -16,7 +16,14 @@ from partita.cli.drawings import DRAW, check_directory, save_drawings
 from partita.cli.families import Family
 from partita.cli.models import Model
 from partita.cli.options import Argument, Options
-from partita.cli.treebanks import known_arcs, read_arcs, read_words
+from partita.cli.treebanks import (
+    CROSSING,
+    Arc,
+    check_possible,
+    known_arcs,
+    read_arcs,
+    read_words,
+)
 from partita.data.conllu import EMPTY, with_misc
 from partita.data.dependencies import with_tree
 from partita.data.formats import write_sentences
@@ -24,6 +31,7 @@ from partita.data.sentences import Sentence
 
 ARGUMENTS = (
     DECODER,
+    CROSSING,
     Argument("one_subject", bool, False, "no word has two subjects (nsubj, csubj)"),
     Argument("keep_heads", bool, False, "keep the heads that the input has"),
     Argument("required", str, None, "arcs to use: sentence head modifier", metavar="FILE"),
@@ -52,8 +60,9 @@ def run(model: Model, options: Options) -> None:
     trees: Trees = model.estimator.predict(
         sentences,
         decoder=options.decoder,
+        projective=options.projective,
         one_subject=options.one_subject,
-        **_constraints(sentences, options),
+        **_constraints(model, sentences, options),
     )
     # A parser without labels says nothing about them, and those of the input are of other arcs.
     results = [
@@ -72,18 +81,30 @@ def run(model: Model, options: Options) -> None:
 FAMILY = Family("parsers", ("parser",), run, ARGUMENTS)
 
 
-def _constraints(sentences: Sequence[Sentence], options: Options) -> dict[str, Any]:
+def _constraints(
+    model: Model, sentences: Sequence[Sentence], options: Options
+) -> dict[str, list[list[Arc]]]:
     """Arcs that must be and that must not be, from the input and from files."""
-    required = known_arcs(sentences) if options.keep_heads else [[] for _ in sentences]
+    required: list[list[Arc]] = [[] for _ in sentences]
+    forbidden: list[list[Arc]] = [[] for _ in sentences]
+    if options.keep_heads:
+        required = known_arcs(sentences)
     if options.required is not None:
         more = read_arcs(options.required, sentences)
         required = [a + b for a, b in zip(required, more, strict=True)]
-    constraints: dict[str, Any] = {}
-    if any(required):
-        constraints["required"] = required
     if options.forbidden is not None:
-        constraints["forbidden"] = read_arcs(options.forbidden, sentences)
-    return constraints
+        forbidden = read_arcs(options.forbidden, sentences)
+    if not any(required) and not any(forbidden):
+        return {}
+    trained = model.estimator.model_
+    check_possible(
+        sentences,
+        required,
+        forbidden,
+        projective=trained.projective if options.projective is None else options.projective,
+        single_root=trained.single_root,
+    )
+    return {"required": required, "forbidden": forbidden}
 
 
 def _fields(
