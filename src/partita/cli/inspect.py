@@ -100,8 +100,8 @@ def _aligner(aligner: Any, n_words: int) -> Iterator[str]:
         pairs, probabilities = model.table.best(5)
         rows: dict[int, list[str]] = {}
         for (word, translation), p in zip(pairs.tolist(), probabilities.tolist(), strict=True):
-            # Words are numbered by frequency, from 2 on; 0 is the empty word.
-            if word != 1 and word < n_words + 2:
+            # Words are numbered by frequency, from 2 on; 0 is the empty word, 1 the unknown one.
+            if word != 1 and word < n_words + 2 and translation != 1 and p >= 0.005:
                 rows.setdefault(word, []).append(f"{other.names[translation]} {p:.2f}")
         for word, found in rows.items():
             yield f"  {own.names[word]:12} {', '.join(found)}"
