@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import BoolArray, FloatArray
+from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.grammars.choices import Choices
 from partita.grammars.itg import bounded_forest
 from partita.grammars.lengths import infer_lengths
@@ -132,9 +132,9 @@ def _joined(choices: Sequence[Choices]) -> Choices:
     return Choices(np.concatenate(words), offsets(np.concatenate(sizes)))
 
 
-def _ranges(starts: ArrayLike, ends: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _ranges(starts: IntArray, ends: IntArray) -> IntArray:
     """All numbers of some ranges, end to end."""
-    first, last = np.asarray(starts, dtype=np.int64), np.asarray(ends, dtype=np.int64)
-    counts = last - first
+    counts = ends - starts
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return within + np.repeat(first, counts)
+    numbers: IntArray = within + np.repeat(starts, counts)
+    return numbers

@@ -1,0 +1,137 @@
+"""Features of the rules of a pair of sentences, from what other models believe of it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from partita.arrays import FloatArray, IntArray
+from partita.estimators.alignment.itg_lexicon import is_word, logarithms
+from partita.features.itg_edges import likenesses
+
+N_BUCKETS = 2**16
+"""Weights of words and pairs of words, which share them by hashing."""
+N_HASHED = 4
+
+
+class Evidence(NamedTuple):
+    """What is known of a pair of sentences before the supervised model sees it."""
+
+    source: Sequence[str]
+    target: Sequence[str]
+    forward: FloatArray
+    """p(i, j) by the generative model of the target, (n, m)."""
+    backward: FloatArray
+    """p(i, j) by the generative model of the source, (n, m)."""
+    latent: list[FloatArray]
+    """p(i, j) by each translation CRF, (n, m)."""
+
+
+LINK_VALUES = (
+    "link",
+    "log p forward",
+    "log p backward",
+    "geometric mean",
+    "log p latent",
+    "p latent",
+    "spelt alike",
+    "equal",
+    "only one is a word",
+    "neither is a word",
+    "distance",
+    "neighbours",
+    "rival in row",
+    "rival in column",
+)
+NULL_VALUES = ("null", "log p of none", "best p", "no word")
+
+
+def link_values(evidence: Evidence) -> FloatArray:
+    """The values of `LINK_VALUES` for every link, (n, m, n_values).
+
+    `distance` is that of the relative positions of both words. `neighbours` is what is believed of
+    the links of the words before, and behind, them; rivals are the best other links of each word.
+    """
+    p, q = evidence.forward, evidence.backward
+    n, m = p.shape
+    mean = np.sqrt(p * q)
+    latent = np.mean(evidence.latent, axis=0) if evidence.latent else mean
+    both = (mean + latent) / 2
+    alike = likenesses(evidence.source, evidence.target)
+    x = np.array([is_word(word) for word in evidence.source], dtype=np.bool_)[:, np.newaxis]
+    y = np.array([is_word(word) for word in evidence.target], dtype=np.bool_)[np.newaxis]
+    places = (np.arange(n) + 0.5)[:, np.newaxis] / n - (np.arange(m) + 0.5) / m
+    around = np.pad(both, 1)
+    neighbours = (around[:-2, :-2] + around[2:, 2:]) / 2
+    return np.stack(
+        [
+            np.ones((n, m)),
+            logarithms(p),
+            logarithms(q),
+            mean,
+            logarithms(latent),
+            latent,
+            alike,
+            alike == 1.0,
+            x != y,
+            ~x & ~y,
+            np.abs(places),
+            neighbours,
+            _rivals(both),
+            _rivals(both.T).T,
+        ],
+        axis=-1,
+    )
+
+
+def null_values(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
+    """The values of `NULL_VALUES` for deletions, (n, n_values), and insertions, (m, n_values)."""
+    both = np.sqrt(evidence.forward * evidence.backward)
+    latent = np.mean(evidence.latent, axis=0) if evidence.latent else both
+    return (
+        _null_values(evidence.source, evidence.backward, (both + latent) / 2),
+        _null_values(evidence.target, evidence.forward.T, (both + latent).T / 2),
+    )
+
+
+def link_words(x: IntArray, y: IntArray) -> IntArray:
+    """Buckets of what words a link has, (n, m, N_HASHED): either word, both, and nothing else.
+
+    Word numbers are hashed by multiplication, in unsigned 64-bit arithmetic.
+    """
+    n, m = len(x), len(y)
+    one = np.repeat(x, m).astype(np.uint64)
+    two = np.tile(y, n).astype(np.uint64)
+    keys = np.stack([one, two, one * np.uint64(1_000_003) + two, np.zeros_like(one)], axis=-1)
+    keys[:, 3] = (one < 200) * np.uint64(1000) + (two < 200) * np.uint64(2000)
+    kinds = np.arange(1, N_HASHED + 1, dtype=np.uint64)
+    mixed = (keys + kinds * np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xD6E8FEB86659FD93)
+    mixed ^= mixed >> np.uint64(32)
+    buckets: IntArray = (mixed % np.uint64(N_BUCKETS)).astype(np.int64).reshape(n, m, N_HASHED)
+    return buckets
+
+
+def _null_values(words: Sequence[str], links: FloatArray, both: FloatArray) -> FloatArray:
+    """For words whose links are the rows."""
+    none = np.clip(1.0 - links.sum(axis=1), 0.0, 1.0)
+    return np.column_stack(
+        [
+            np.ones(len(words)),
+            logarithms(none),
+            both.max(axis=1, initial=0.0),
+            [not is_word(word) for word in words],
+        ]
+    )
+
+
+def _rivals(values: FloatArray) -> FloatArray:
+    """The largest other value in each row, (n, m)."""
+    n, m = values.shape
+    if m < 2:
+        return np.zeros((n, m))
+    order = np.argsort(values, axis=1)
+    first, second = order[:, -1], order[:, -2]
+    rows = np.arange(n)
+    rivals = np.repeat(values[rows, first][:, np.newaxis], m, axis=1)
+    rivals[rows, first] = values[rows, second]
+    return rivals

@@ -1,0 +1,99 @@
+"""Features of the rules of an ITG: tables of values, with a row for each rule."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partita.arrays import FloatArray, IntArray
+from partita.features.base import FeatureMap
+
+
+class TableFeatures(FeatureMap):
+    """Parts that are instances of the rows of a table: values with shared weights, and own ones.
+
+        scores[parts[p]] = sum_d values[rows[p], d] weights[d] + own[rows[p]]
+
+    A link of the words x and y is an instance of the pair (x, y), wherever it stands; the values
+    are those of the pair, such as its probability in another model. Without `has_own`, a row has no
+    weight of its own. The weights are the shared ones, then one for each row. Other parts get 0.
+
+    >>> features = TableFeatures(
+    ...     np.array([[2.0], [3.0]]), rows=[1, 0, 1], parts=[0, 2, 3], n_parts=4
+    ... )
+    >>> features.scores(np.array([1.0, 10.0, 20.0]))
+    array([23.,  0., 12., 23.])
+    >>> features.gradient(np.ones(4))
+    array([8., 1., 2.])
+    """
+
+    def __init__(
+        self,
+        values: FloatArray,
+        rows: ArrayLike,
+        parts: ArrayLike,
+        n_parts: int,
+        *,
+        has_own: bool = True,
+    ) -> None:
+        self.values = values
+        self.rows, self.parts = _integers(rows), _integers(parts)
+        self.n_parts, self.has_own = n_parts, has_own
+        n_rows, self.n_shared = values.shape
+        self.n_weights = self.n_shared + (n_rows if has_own else 0)
+        if self.rows.shape != self.parts.shape:
+            raise ValueError(
+                f"rows has shape {self.rows.shape} and parts {self.parts.shape}; expected two "
+                "vectors of the same length, a row of the table for each part."
+            )
+        for name, indices, n in (("rows", self.rows, n_rows), ("parts", self.parts, n_parts)):
+            if indices.size and not 0 <= indices.min() <= indices.max() < n:
+                raise ValueError(
+                    f"{name} range from {indices.min()} to {indices.max()}; expected 0 to {n - 1}."
+                )
+
+    def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
+        """out[parts] += values[rows] shared + own[rows]."""
+        scores = self.values[self.rows] @ weights[: self.n_shared]
+        if self.has_own:
+            scores += weights[self.n_shared + self.rows]
+        np.add.at(out, self.parts, scores)
+
+    def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
+        """The transpose."""
+        slopes = score_gradient[self.parts]
+        out[: self.n_shared] += slopes @ self.values[self.rows]
+        if self.has_own:
+            np.add.at(out, self.n_shared + self.rows, slopes)
+
+
+@lru_cache(maxsize=2**20)
+def likeness(one: str, other: str) -> float:
+    """How alike two words are spelt, from 0 to 1: their common beginning over the longer of both.
+
+    Beginnings of fewer than three letters say nothing, unless the words are equal; capitals count
+    as small letters.
+
+    >>> likeness("Government", "gouvernement"), likeness("nation", "national"), likeness("7", "7")
+    (0.0, 0.75, 1.0)
+    """
+    one, other = one.lower(), other.lower()
+    if one == other:
+        return 1.0
+    common = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        common += 1
+    return common / max(len(one), len(other)) if common >= 3 else 0.0
+
+
+def likenesses(source: Sequence[str], target: Sequence[str]) -> FloatArray:
+    """`likeness` of all pairs of words of two sentences, (n, m)."""
+    rows = [[likeness(one, other) for other in target] for one in source]
+    return np.array(rows, dtype=np.float64).reshape(len(source), len(target))
+
+
+def _integers(values: ArrayLike) -> IntArray:
+    return np.ascontiguousarray(values, dtype=np.int64)
