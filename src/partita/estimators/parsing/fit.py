@@ -43,11 +43,13 @@ from partita.training.optimisers import Cosine, Optimiser
 
 Path = str | os.PathLike[str]
 FULL, PARTIAL, NONE = range(3)
+BATCHES_PER_STEP = 6
+"""A step is cut into so many batches, for threads to share."""
 FEW_CROSSING = 0.05
 """Share of training sentences with crossing arcs below which trees are projective by default."""
-RATES = {"adam": 0.002, "adagrad": 0.02, "sgd": 0.1}
-N_PASSES = 10
-LABEL_PASSES = 8
+RATES = {"adam": 0.003, "adagrad": 0.03, "sgd": 0.1}
+N_PASSES = 6
+LABEL_PASSES = 5
 STOCHASTIC: dict[str, type[Adam | AdaGrad | SGD]] = {"adam": Adam, "adagrad": AdaGrad, "sgd": SGD}
 
 
@@ -118,7 +120,7 @@ class Plan:
     @property
     def method(self) -> str:
         """The name of the optimiser: rules take all sentences at once."""
-        return self.optimiser or ("lbfgs" if self.rules else "adam")
+        return self.optimiser or ("lbfgs" if self.rules else "adagrad")
 
     @property
     def penalty(self) -> Penalty:
@@ -133,6 +135,7 @@ class Plan:
         return STOCHASTIC[self.method](
             rate=Cosine(RATES[self.method] if self.rate is None else self.rate),
             n_iterations=N_PASSES if self.max_iterations is None else self.max_iterations,
+            batches_per_step=BATCHES_PER_STEP,
         )
 
 
@@ -193,7 +196,7 @@ def fit_parser(
         plan.entropy_ramp,
         plan.renyi_alpha,
         _rules(plan, material.sentences),
-        n_parts=_parts_of_batch(words, plan.batch_sentences),
+        n_parts=max(_parts_of_batch(words, plan.batch_sentences) // BATCHES_PER_STEP, 1),
     )
     training = _trained(plan, lessons, _judge(model, held_out))
     label_model, label_weights = None, None
@@ -424,7 +427,7 @@ def fit_labels(
         target = Counts.of(chains, list(known[:, None]))
         features = model.features(rows[part.start : part.stop])
         batches.append(Batch(LinearChain, chains, features, {"Likelihood": target}, weights))
-    optimiser = Adam(rate=Cosine(0.005), n_iterations=LABEL_PASSES)
+    optimiser = AdaGrad(rate=Cosine(0.1), n_iterations=LABEL_PASSES)
     with build_corpus(Likelihood(), batches, workers=plan.n_threads, n_shards=1) as corpus:
         result = train(corpus, optimiser, seed=plan.seed, progress=plan.progress)
     return model, result.weights

@@ -65,7 +65,7 @@ class DependencyParser(Parameters):
         else 0, since the passes are few).
     optimiser, rate, max_iterations, batch_sentences
         "adam", "adagrad" or "sgd" by mini-batches of so many sentences on average, "lbfgs" on all
-        sentences at once ("lbfgs" with rules if left out, else "adam"); the first learning rate,
+        sentences at once ("lbfgs" with rules if left out, else "adagrad"); the first learning rate,
         which falls to 0; the most passes.
     entropy_weight, entropy_ramp, renyi_alpha
         Weight of the entropy of sentences without heads, reached after so many iterations, which

@@ -248,6 +248,16 @@ head.xpos modifier.form
 head.upos modifier.upos
 head.xpos modifier.xpos
 head.xpos head.feats modifier.xpos modifier.feats
+head.upos head.feats modifier.upos modifier.feats
+head.feats modifier.upos
+head.upos modifier.feats
+# with the words that mark their place
+head.upos modifier.upos modifier.marker
+head.lemma modifier.upos modifier.marker
+head.upos modifier.lemma modifier.marker
+head.upos head.marker modifier.upos modifier.marker
+head.upos head.marker modifier.upos
+head.xpos modifier.xpos modifier.marker
 # with their neighbours
 head.upos head+1.upos modifier-1.upos modifier.upos
 head.upos head-1.upos modifier-1.upos modifier.upos
@@ -263,12 +273,21 @@ head.upos modifier.upos modifier-1.lemma
 head.upos modifier.upos modifier+1.lemma
 head.upos modifier.upos head+1.lemma
 head.upos modifier.upos head-1.lemma
+head.upos head+1.upos head+2.upos modifier.upos
+head.upos modifier.upos modifier+1.upos modifier+2.upos
+head.upos modifier-2.upos modifier-1.upos modifier.upos
+head.lemma modifier.upos modifier+1.upos
+head.upos modifier.lemma modifier+1.upos
+head.upos modifier.lemma modifier-1.upos
+head.lemma head+1.upos modifier.upos
+head.lemma head-1.upos modifier.upos
 # what lies between
 head.upos modifier.upos between.upos=PUNCT between.upos=VERB
 head.upos modifier.upos between.upos=CCONJ between.upos=PUNCT
 head.upos modifier.upos between.upos=NOUN between.upos=ADP
 head.lemma modifier.upos between.upos=VERB between.upos=PUNCT
 head.upos modifier.lemma between.upos=VERB between.upos=PUNCT
+head.lemma modifier.lemma between.upos=VERB
 head.upos between.upos modifier.upos
 """
 """What is used if nobody says otherwise; lines whose columns are missing are left out."""

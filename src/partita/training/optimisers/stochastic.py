@@ -11,6 +11,7 @@ exactly 0, since every mini-batch moves them off it again. For a sparse model us
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -36,6 +37,10 @@ class StochasticState(State):
     """Squares of the gradients (AdaGrad, Adam), means of the gradients (Adam)."""
     fall: float = float("inf")
     """How much less the loss of the last pass was than that of the pass before."""
+
+
+CHUNK = 2**13
+"""Blocks of weights that a thread moves at a time."""
 
 
 class Step(NamedTuple):
@@ -112,7 +117,7 @@ class Stochastic(Optimiser[StochasticState]):
             loss += corpus.add_gradient(new.weights, chosen, state.iteration, gradient)
             update = self._update(problem, corpus, chosen, new)
             step = Step(corpus.support.blocks(chosen), gradient, share, update)
-            squares += self.move(step, new)
+            squares += self._moved(step, new, corpus.n_threads)
             averaged = self.average_from is not None and state.iteration >= self.average_from
             new = replace(new, n_steps=new.n_steps + 1, n_averaged=new.n_averaged + averaged)
         loss += problem.penalty.smooth(new.weights) + problem.penalty.absolute(new.weights)
@@ -141,6 +146,15 @@ class Stochastic(Optimiser[StochasticState]):
         if not state.n_averaged:
             return state.weights
         return state.weights - state.drift / state.n_averaged
+
+    def _moved(self, step: Step, state: StochasticState, n_threads: int) -> float:
+        """`move` by chunks of blocks, which threads share; summed in order, whoever did them."""
+        starts = range(0, len(step.blocks), CHUNK)
+        chunks = [step._replace(blocks=step.blocks[start : start + CHUNK]) for start in starts]
+        if n_threads == 1 or len(chunks) < 2:
+            return sum(self.move(chunk, state) for chunk in chunks)
+        with ThreadPoolExecutor(min(n_threads, len(chunks))) as pool:
+            return sum(pool.map(lambda chunk: self.move(chunk, state), chunks))
 
     def _update(
         self, problem: Problem, corpus: MemoryCorpus, chosen: Sequence[int], state: StochasticState

@@ -1,0 +1,204 @@
+"""The dependency parser on real treebanks: speed, memory and accuracy.
+
+    python -m benchmarks.parser [DATA] [--only speed accuracy crossing labels]
+
+DATA is the folder of the treebanks (or PARTITA_DATA). Speed: training passes and parsing of EWT,
+on one thread and on two. Accuracy: EWT dev with gold tags, as the CoNLL 2018 shared task scores it
+(all words, subtypes of relations dropped). Crossing: projective and not, in training and in
+decoding, on Basque and Ancient Greek. Labels: the second model against a joint one.
+"""
+
+import argparse
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.timing import Table, write_json
+
+# isort: split
+import numpy as np
+
+import partita as pt
+from partita.data.conllu import read_conllu
+from partita.data.sentences import Sentence
+from partita.estimators.parsing.fit import BATCHES_PER_STEP, targets_of
+from partita.estimators.parsing.keys import kind_column
+from partita.estimators.parsing.model import ParserModel, nearest_projective
+from partita.estimators.parsing.templates import default_templates
+from partita.estimators.parsing.training import Lessons
+from partita.estimators.parsing.words import NAMES, Lexicon, read_words
+from partita.evaluation.trees import compare_trees
+from partita.training import AdaGrad, build_corpus
+from partita.training.optimisers import CorpusProblem
+
+EWT, BASQUE, GREEK = "ud_en_ewt/en_ewt", "ud_eu_bdt/eu_bdt", "ud_grc_ptnk/grc_ptnk"
+
+
+def treebank(data: Path, name: str, part: str) -> list[Sentence]:
+    """The sentences of a part of a treebank."""
+    return read_conllu(data / f"{name}-ud-{part}.conllu")
+
+
+def fitted(sentences: list[Sentence], **options: object) -> pt.DependencyParser:
+    """A parser with default options, but for some."""
+    return pt.DependencyParser(progress=False, **options).fit(sentences)
+
+
+def figures(parser: pt.DependencyParser, gold: list[Sentence], **options: object) -> dict[str, str]:
+    """UAS and LAS in percent."""
+    found = compare_trees(gold, parser.predict(gold, **options))
+    without = found.without_punctuation()
+    return {
+        "UAS": f"{100 * found.uas:.2f}",
+        "LAS": f"{100 * found.las:.2f}",
+        "UAS without punctuation": f"{100 * without.uas:.2f}",
+        "LAS without punctuation": f"{100 * without.las:.2f}",
+    }
+
+
+# ---------------------------------------------------------------------- speed
+
+
+def training_problem(sentences: list[Sentence], n_threads: int, projective: bool) -> CorpusProblem:
+    """EWT as `DependencyParser` trains on it, to take passes one by one."""
+    words = read_words(sentences)
+    templates = default_templates(tuple(words.columns))
+    lexicon = Lexicon.learn(words, 2, kind_column(templates))
+    model = ParserModel(templates, lexicon, 22, projective, True, NAMES)
+    heads, _ = targets_of(sentences, None, None, single_root=True)
+    if projective:
+        heads = [nearest_projective(each, single_root=True) for each in heads]
+    n_sentences = pt.DependencyParser().batch_sentences / BATCHES_PER_STEP
+    n_parts = int(np.mean((words.n_words + 1.0) ** 2) * n_sentences)
+    lessons = Lessons(model, model.encode(sentences), heads, (len(heads), 0, 0), n_parts=n_parts)
+    objective, batches = lessons.assemble(risk=False)
+    return CorpusProblem(build_corpus(objective, batches, workers=n_threads, n_shards=1))
+
+
+def passes(table: Table, sentences: list[Sentence], n_threads: int, projective: bool) -> None:
+    """Time of a training pass: scores, inference, gradient, and the moves of the weights."""
+    problem = training_problem(sentences, n_threads, projective)
+    optimiser = AdaGrad(rate=0.01, batches_per_step=BATCHES_PER_STEP)
+    state = optimiser.start(problem, np.zeros(problem.n_weights))
+    times, gradients = [], []
+    for _ in range(3):
+        began = time.perf_counter()
+        state = optimiser.step(problem, state)
+        times.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        problem.value_and_gradient(state.weights, 0)
+        gradients.append(time.perf_counter() - began)
+    table.add(
+        trees="projective" if projective else "all",
+        threads=n_threads,
+        seconds=min(times),
+        **{
+            "sentences/s": round(len(sentences) / min(times)),
+            "sentences/s, gradient alone": round(len(sentences) / min(gradients)),
+        },
+    )
+
+
+def parsing(table: Table, parser: pt.DependencyParser, sentences: list[Sentence]) -> None:
+    """Time from sentences as the reader gives them to heads, and to heads and labels."""
+    unlabelled = pt.DependencyParser()
+    unlabelled.model_, unlabelled.weights_ = parser.model_, parser.weights_
+    unlabelled.label_model_, unlabelled.label_weights_ = None, None
+    for what, model in (("heads", unlabelled), ("heads and labels", parser)):
+        times = []
+        for _ in range(4):
+            began = time.perf_counter()
+            model.predict(sentences)
+            times.append(time.perf_counter() - began)
+        n_words = sum(map(len, sentences))
+        table.add(
+            what=what,
+            seconds=min(times),
+            **{
+                "sentences/s": round(len(sentences) / min(times)),
+                "words/s": round(n_words / min(times)),
+            },
+        )
+
+
+# ---------------------------------------------------------------------- tables
+
+
+def speed(data: Path, parser: pt.DependencyParser) -> list[Table]:
+    """Passes over EWT train, and parsing of EWT dev."""
+    train, dev = treebank(data, EWT, "train"), treebank(data, EWT, "dev")
+    training = Table("Training passes over EWT (12,544 sentences): AdaGrad, 2**22 weights")
+    for projective in (True, False):
+        for n_threads in (1, 2):
+            passes(training, train, n_threads, projective)
+    found = Table("Parsing EWT dev, one thread, from sentences as read")
+    parsing(found, parser, dev)
+    memory = Table("Memory")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    memory.add(what="the whole of this benchmark, GB at most", value=round(peak, 2))
+    return [training, found, memory]
+
+
+def accuracy(data: Path, parser: pt.DependencyParser) -> list[Table]:
+    """EWT dev, gold tags and morphology."""
+    dev = treebank(data, EWT, "dev")
+    table = Table("EWT dev, gold tags and morphology, percent")
+    for name, options in {
+        "best tree": {},
+        "tree of least risk": {"decoder": "risk"},
+        "tree of least risk, one subject": {"decoder": "risk", "one_subject": True},
+    }.items():
+        table.add(decoder=name, **figures(parser, dev, **options))
+    return [table]
+
+
+def crossing(data: Path) -> list[Table]:
+    """Projective and not, in training and in decoding."""
+    tables = []
+    for title, name in (("Basque BDT", BASQUE), ("Ancient Greek PTNK", GREEK)):
+        train, dev = treebank(data, name, "train"), treebank(data, name, "dev")
+        table = Table(f"{title} dev, tree of least risk, percent")
+        for trained in (True, False):
+            parser = fitted(train, projective=trained)
+            for decoded in (True, False):
+                found = figures(parser, dev, decoder="risk", projective=decoded)
+                table.add(
+                    training="projective" if trained else "all trees",
+                    decoding="projective" if decoded else "all trees",
+                    **found,
+                )
+        tables.append(table)
+    return tables
+
+
+def main() -> None:
+    """Run the benchmark, print the tables and write the results."""
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("data", nargs="?", default=os.environ.get("PARTITA_DATA"), type=Path)
+    arguments.add_argument("--only", nargs="*", default=["speed", "accuracy", "crossing"])
+    options = arguments.parse_args()
+    if options.data is None:
+        sys.exit("Say where the treebanks are, or set PARTITA_DATA.")
+    tables = []
+    if {"speed", "accuracy"} & set(options.only):
+        began = time.perf_counter()
+        parser = fitted(treebank(options.data, EWT, "train"), n_threads=1)
+        seconds = time.perf_counter() - began
+        whole = Table("Training on EWT with default options, one thread, labels included")
+        whole.add(seconds=seconds, passes=parser.training_.n_iterations)
+        tables.append(whole)
+        if "accuracy" in options.only:
+            tables += accuracy(options.data, parser)
+        if "speed" in options.only:
+            tables += speed(options.data, parser)
+    if "crossing" in options.only:
+        tables += crossing(options.data)
+    for table in tables:
+        print(table)
+    print(write_json("parser", tables))
+
+
+if __name__ == "__main__":
+    main()
