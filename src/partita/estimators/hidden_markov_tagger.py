@@ -33,6 +33,8 @@ from partita.training.trainer import HeldOut, Path, train
 
 KIND = "hmm"
 """What a model file says it holds."""
+UNLABELLED_SHARE = 0.3
+"""What all sentences without labels count beside those with; measured on English."""
 NOT_KEPT = ("checkpoint", "resume", "log")
 """Arguments that only training needs."""
 
@@ -59,9 +61,10 @@ class HiddenMarkovTagger(Parameters):
         Word -> the tags it may have, for any words; others may have any.
     unlabelled_weight
         What a sentence without (all) labels counts beside a labelled one; if left out, so much
-        that all of them together count as the labelled ones do, and at most 1. With many of them
-        1 is often worse than labels alone, since the likeliest tags are not those that a linguist
-        means, and so are many iterations: give `fit` some held-out sentences to stop by.
+        that all of them together count 0.3 times what the labelled ones do, and at most 1. The
+        likeliest tags are not those that a linguist means: on English parts of speech this gained
+        3 points with 50 labelled sentences (1 lost 6), but lost 2 with 500. Give `fit` some
+        held-out sentences to stop by.
     n_restarts
         How often to start expectation-maximisation at random; the likeliest model is kept.
     max_iterations, loss_tolerance
@@ -242,12 +245,12 @@ class HiddenMarkovTagger(Parameters):
         return best[1]
 
     def _weight(self, unlabelled: Encoded, labelled: FloatArray) -> float:
-        """What a sentence without labels counts: all of them together at most what labels do."""
+        """What a sentence without labels counts."""
         if self.unlabelled_weight is not None:
             return self.unlabelled_weight
         _, _, emissions = self.encoder_.layout.split(labelled)
         n_labelled, n_others = float(emissions.sum()), len(unlabelled.symbols)
-        return min(1.0, n_labelled / n_others) if n_labelled else 1.0
+        return min(1.0, UNLABELLED_SHARE * n_labelled / n_others) if n_labelled else 1.0
 
     def _judge(self, sentences: Sequence[Words], tags: Sequence[Tags]) -> HeldOut:
         """The share of wrong tags to be expected on held-out sentences."""
