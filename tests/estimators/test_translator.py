@@ -14,7 +14,7 @@ from partita.kernels import translation_features
 from tests.estimators.small_translation import NOUNS, bitext
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
-SMALL = {"n_bits": 12, "n_insertions": 1, "n_threads": 1, "progress": False}
+SMALL = {"n_bits": 12, "max_words": 8, "n_insertions": 1, "n_threads": 1, "progress": False}
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_pairs_that_are_skipped_are_counted():
     source, target = bitext()
     # Lengths that no other pair has: the longest target comes from the usual ones.
     bad_source = [[], ["la"], ["la"] * 30, ["fleur"]]
-    bad_target = [["the"], [], ["the"] * 3, ["blue"] * 12]
+    bad_target = [["the"], [], ["the"] * 3, ["blue"] * 8]
     translator = Translator(max_iterations=1, **SMALL)
     translator.fit(3 * source + bad_source, 3 * target + bad_target)
     counts = translator.counts_

@@ -50,7 +50,7 @@ class BleuScore:
 def corpus_bleu(translations: Sequence[Words], references: Sequence[Words]) -> BleuScore:
     """BLEU-4 of a corpus (Papineni et al. 2002): one reference each, no smoothing that helps.
 
-    exp(mean of log precisions of 1 to 4 words) times min(1, exp(1 - reference words / words). An
+    exp(mean of log precisions of 1 to 4 words) times min(1, exp(1 - reference words / words)). An
     order without any match is counted as if it had half of one, then a quarter, and so on, as
     sacreBLEU does ("exp"); an order that no translation is long enough for has precision 0.
 
@@ -68,16 +68,16 @@ def corpus_bleu(translations: Sequence[Words], references: Sequence[Words]) -> B
     penalty = _brevity(n_words, n_reference)
     precisions, half = [], 1.0
     for match, total in zip(matches.tolist(), totals.tolist(), strict=True):
-        if total == 0:
+        # Without a single match, smoothing would have nothing to start from.
+        if total == 0 or not matches.any():
             precisions.append(0.0)
         elif match == 0:
             half /= 2.0
             precisions.append(100.0 * half / total)
         else:
             precisions.append(100.0 * match / total)
-    # Without a single match sacreBLEU gives 0, since smoothing would have nothing to start from.
     score = 0.0
-    if matches.any() and all(precisions):
+    if all(precisions):
         score = penalty * math.exp(sum(map(math.log, precisions)) / MOST_WORDS)
     return BleuScore(score, tuple(precisions), penalty, n_words, n_reference)
 

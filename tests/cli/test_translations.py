@@ -1,0 +1,118 @@
+"""Translators from the command line: two files or one, questions, and what goes wrong."""
+
+import shlex
+
+import pytest
+
+from partita.cli import main
+from tests.estimators.small_translation import bitext
+
+
+def lines(sentences):
+    return "".join(" ".join(words) + "\n" for words in sentences)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A bitext, a model of each grammar, and ugly input."""
+    directory = tmp_path_factory.mktemp("translations")
+    source, target = bitext()
+    (directory / "a.fr").write_text(lines(source))
+    (directory / "a.en").write_text(lines(target))
+    joined = [[*x, "|||", *y] for x, y in zip(source, target, strict=True)]
+    (directory / "both.txt").write_text(lines(joined))
+    (directory / "ugly.fr").write_text(f"la maison\n\nla grange\n{'la maison ' * 100}\n")
+    (directory / "short.en").write_text("the house\n")
+    small = shlex.split(
+        "--n-bits 12 --n-insertions 1 --max-words 8 --max-iterations 15 --n-threads 1 --no-progress"
+    )
+    one, other = str(directory / "a.fr"), str(directory / "a.en")
+    for grammar in ("itg", "hiero"):
+        model = str(directory / f"{grammar}.model")
+        command = ["train", "translator", one, other, "-o", model, "--grammar", grammar]
+        assert main([*command, *small]) == 0
+    return directory
+
+
+@pytest.fixture
+def run(folder, capsys, monkeypatch):
+    """Runs a command in the folder: its status, output and messages."""
+    monkeypatch.chdir(folder)
+
+    def runner(line):
+        capsys.readouterr()
+        status = main(line.split())
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return runner
+
+
+@pytest.mark.parametrize("grammar", ["itg", "hiero"])
+def test_a_line_for_each_line(run, grammar):
+    status, out, err = run(f"predict {grammar}.model ugly.fr")
+    found = out.split("\n")
+    assert status == 0
+    assert found[0] == "the house"
+    assert found[1] == ""
+    assert "grange" in found[2]
+    assert len(found[3].split()) > 50
+    assert found[4:] == [""]
+    assert "1 sentences have more than 8 words; translated in pieces" in err
+    assert "1 empty lines" in err
+
+
+def test_long_lines_can_be_skipped(run):
+    _, out, err = run("predict itg.model ugly.fr --long skip")
+    assert out.split("\n")[3] == ""
+    assert "skipped" in err
+
+
+def test_more_than_one_answer(run):
+    _, out, _ = run("predict itg.model a.fr --k-best 2")
+    first = out.split("\n")[0].split(" ||| ")
+    assert first[:2] == ["0", "the house"]
+    assert float(first[2]) < 0
+    _, out, _ = run("predict itg.model a.fr --drawn 3")
+    assert out.count("\n") == 3 * len(bitext()[0])
+    _, out, _ = run("predict itg.model a.fr --log-probability --decoder risk --n-samples 20")
+    assert " ||| -" in out.split("\n")[0]
+
+
+@pytest.mark.parametrize("files", ["a.fr --target a.en", "both.txt"])
+def test_evaluation(run, files):
+    status, out, err = run(f"evaluate itg.model {files}")
+    assert status == 0
+    assert "BLEU = " in out
+    assert "chrF2 = " in out
+    assert "Read " in err
+
+
+def test_training_from_one_file_with_held_out_pairs(run, tmp_path):
+    model = tmp_path / "one.model"
+    small = "--n-bits 10 --max-iterations 1 --n-threads 1"
+    status, _, err = run(f"train translator both.txt -o {model} --held-out a.fr a.en {small}")
+    assert status == 0
+    assert "pairs and" in err
+    assert "edges a second" in err
+    assert "used" in err
+    assert model.is_file()
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("train translator a.fr short.en -o x", "this line has no partner"),
+        ("train translator a.fr -o x", "found no |||"),
+        ("train translator a.fr a.en -o x --rate -1", "rate is -1.0; expected 0"),
+        ("train translator a.fr a.en -o x --held-out a b c", "--held-out has 3 files"),
+        ("evaluate itg.model a.fr --target short.en", "this line has no partner"),
+        ("predict itg.model a.fr --k-best 0", "--k-best is 0; expected 1 or more"),
+        ("predict itg.model missing.fr", "missing.fr"),
+    ],
+)
+def test_mistakes_are_one_sentence(run, command, message):
+    status, out, err = run(command)
+    assert status == 2
+    assert out == ""
+    assert message in err
