@@ -47,11 +47,11 @@ demo: install $(VENV)/.kernels ## install, then run the demonstration
 
 docs: $(VENV)/.docs ## build the documentation into site/, strictly: a broken link is an error
 	$(SAY) "Building the documentation into site/ (open site/index.html)"
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 tutorials: install $(VENV)/.kernels ## run the tutorials' scripts and write their pages anew
 	$(SAY) "Running the tutorials"
-	@$(BIN)/python docs/run_tutorials.py
+	@$(BIN)/python docs/tools/run_tutorials.py
 
 bench: $(BENCHMARKS) ## run every benchmark, beside the libraries it compares with
 	$(SAY) "Writing docs/benchmarks.md"

@@ -138,7 +138,7 @@ def test_commands_stand_in_fences():
 @pytest.mark.parametrize("script", TUTORIALS, ids=named)
 def test_tutorials_print_what_their_pages_say(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    tool = runpy.run_path(str(DOCS / "run_tutorials.py"))
+    tool = runpy.run_path(str(DOCS / "tools" / "run_tutorials.py"))
     written = tool["page"](script, tmp_path)
     difference = tool["difference"](written, script.with_suffix(".md").read_text())
     assert not difference, f"{difference}; if that is right, run: make tutorials"
@@ -148,7 +148,7 @@ def test_tutorials_print_what_their_pages_say(script, tmp_path, monkeypatch):
 def test_the_site_builds(tmp_path):
     if not all(map(find_spec, ("mkdocs", "material", "mkdocstrings"))):
         pytest.skip("the tools that build the documentation are not installed: make docs")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     pages = list(tmp_path.rglob("*.html"))

@@ -1,6 +1,6 @@
 """Run the scripts in docs/tutorials and write what they say and print as pages beside them.
 
-    python docs/run_tutorials.py [NAME ...]
+    python docs/tools/run_tutorials.py [NAME ...]
 
 A block of comment lines with blank lines around it is text in Markdown, the rest is code. What a
 piece of code prints stands below it, and a drawing (`partita.show`) that is its last expression is
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-FOLDER = Path(__file__).parent / "tutorials"
+FOLDER = Path(__file__).parents[1] / "tutorials"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
@@ -57,7 +57,9 @@ def blocks(script: str):
 def page(path: Path, images: Path) -> str:
     """The page of a script; its drawings are written to a folder."""
     names = {"__name__": "__main__", "__file__": str(path)}
-    written = [f"<!-- Written by docs/run_tutorials.py from {path.name}; change that instead. -->"]
+    written = [
+        f"<!-- Written by docs/tools/run_tutorials.py from {path.name}; change that instead. -->"
+    ]
     n_images = 0
     for piece in pieces(path.read_text(encoding="utf-8")):
         if piece.is_text:
