@@ -7,11 +7,14 @@ runs all sections, says what it does, and writes one HTML file that needs no net
 
 import os
 import platform
+import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
+from multiprocessing import get_context
 
 from partita import __version__
 from partita.demo import (
@@ -26,7 +29,7 @@ from partita.demo import (
     tagging,
     translation,
 )
-from partita.demo.page import Report
+from partita.demo.page import Report, Section
 from partita.demo.settings import Part, Settings, timed
 from partita.files import atomic_writer
 
@@ -35,29 +38,34 @@ INTRODUCTION = (
     "about them exactly. This page was written by one run of its demonstration; every number on "
     "it comes from that run."
 )
-PARTS: tuple[Part, ...] = (
-    data.section,
-    tagging.section,
-    calibration.section,
-    spans.section,
-    parsing.section,
-    rules.section,
-    alignment.section,
-    translation.section,
-    entropy_gradient.section,
-    covariance_product.section,
+# Strands run side by side, each in a process of its own, since most of a first run is compilation,
+# which one process does one by one. What is timed runs behind them, alone.
+STRANDS: tuple[tuple[Part, ...], ...] = (
+    (data.section, tagging.section, calibration.section, spans.section, parsing.section),
+    (rules.section, alignment.section, translation.section),
 )
+TIMED: tuple[Part, ...] = (entropy_gradient.section, covariance_product.section)
 
 Path = str | os.PathLike[str]
 
 
 def write_report(
-    path: Path, *, seed: int = 0, quick: bool = False, say: Callable[[str], None]
+    path: Path,
+    *,
+    seed: int = 0,
+    quick: bool = False,
+    n_processes: int | None = None,
+    say: Callable[[str], None],
 ) -> float:
-    """Run all sections, write the report to `path`, and give the seconds that it took."""
+    """Run all sections, write the report to `path`, and give the seconds that it took.
+
+    `n_processes` is 1 for everything in this process, and as many as there are cores, at most one
+    for each strand, if left out; `say` must then be a function of a module.
+    """
     start = time.perf_counter()
     settings = Settings(seed, quick, say)
-    sections = [timed(part, settings) for part in PARTS]
+    n_processes = n_processes or min(len(STRANDS), _n_cores())
+    sections = [*_strands(settings, n_processes), *_sections(TIMED, settings)]
     seconds = time.perf_counter() - start
     report = Report("What Partita does", INTRODUCTION, sections, _facts(settings, seconds))
     with atomic_writer(path) as file:
@@ -65,8 +73,32 @@ def write_report(
     return seconds
 
 
+def _strands(settings: Settings, n_processes: int) -> list[Section]:
+    """The sections of all strands, in order."""
+    run = partial(_sections, settings=settings)
+    if n_processes == 1:
+        return [section for strand in STRANDS for section in run(strand)]
+    # Processes are started anew: a copy of this one could inherit a lock that nobody opens again.
+    with get_context("spawn").Pool(n_processes, initializer=_leave_interrupts) as pool:
+        return [section for sections in pool.map(run, STRANDS, chunksize=1) for section in sections]
+
+
+def _sections(parts: Sequence[Part], settings: Settings) -> list[Section]:
+    return [timed(part, settings) for part in parts]
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the first process, which ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _n_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _facts(settings: Settings, seconds: float) -> dict[str, str]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "Command": f"partita demo --seed {settings.seed}{' --quick' * settings.quick}",
         "When": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -74,5 +106,5 @@ def _facts(settings: Settings, seconds: float) -> dict[str, str]:
         "Partita": __version__,
         "Python": sys.version.split()[0],
         "With": ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba")),
-        "Machine": f"{platform.system()} {platform.machine()}, {cores} cores",
+        "Machine": f"{platform.system()} {platform.machine()}, {_n_cores()} cores",
     }

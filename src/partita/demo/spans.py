@@ -70,8 +70,8 @@ def section(settings: Settings) -> Section:
         ),
         see=(
             f"{n_unknown} of the {n_marked} marked words were in no labelled sentence. After one "
-            f"round of {ROUND} sentences, choosing by entropy gives {percent(gains['entropy'][0])} and "
-            f"chance {percent(gains['random'][0])}."
+            f"round of {ROUND} sentences, choosing by entropy gives "
+            f"{percent(gains['entropy'][0])} and chance {percent(gains['random'][0])}."
         ),
         same=(
             "partita select pos.model unlabelled.conllu --strategy span \\\n"

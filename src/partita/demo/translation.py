@@ -63,8 +63,8 @@ def section(settings: Settings) -> Section:
         ),
         see=(
             f"BLEU rises from {scores['word for word (Model 1)']:.1f} word for word to "
-            f"{scores[best]:.1f} ({best}). German word order and endings are partly learnt; where a "
-            "word was seen too rarely it is missing or wrong."
+            f"{scores[best]:.1f} ({best}). Beside each translation stands the reference, so that "
+            "you see what was learnt and what was not: above all, endings of rare words."
         ),
         same=(
             "translator = pt.Translator(max_words=12).fit(english, german)\n"
