@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,11 @@ from partita.estimators.alignment.itg_features import Evidence
 from partita.estimators.alignment.itg_lexicon import LinkLexicon
 from partita.estimators.alignment.itg_likelihood import LikelihoodOptions, Say, train_translation
 from partita.estimators.alignment.itg_model import TranslationModel
-from partita.estimators.alignment.itg_supervised import SupervisedOptions, train_supervised
+from partita.estimators.alignment.itg_supervised import (
+    FEW_PAIRS,
+    SupervisedOptions,
+    train_supervised,
+)
 from partita.grammars.alignments import PairAlignments
 from partita.grammars.bitext import infer_flat
 
@@ -30,6 +34,8 @@ class ItgOptions:
     """1 for log P(target | source) only, 2 for both directions."""
     pool: float = 0.5
     """Without gold links: the weight of the CRFs against that of the generative models."""
+    gold_share: float = 0.5
+    """With gold links: the weight of the supervised CRF against that of all other models."""
     most_cells: int = 2000
     """Pairs with more places for a link are left to the generative models: O(n³ m³)."""
     likelihood: LikelihoodOptions = LikelihoodOptions()
@@ -63,8 +69,9 @@ class ItgAligner:
 
     Without gold links the probability of a link is a mixture: of its marginal under P(derivation |
     x, y) of the translation CRFs (the mean over both directions), and of its posteriors under the
-    generative models (their mean), each weighted by half, see `ItgOptions.pool`. With gold links it
-    is the marginal under the supervised CRF, which has all of these among its features.
+    generative models (their mean), each weighted by half, see `ItgOptions.pool`. With gold links
+    half of it is the marginal under the supervised CRF, which has all of these among its features:
+    it is one-to-one, and the mixture is not.
     """
 
     generative: Generative
@@ -94,31 +101,37 @@ class ItgAligner:
         labelled = [k for k, alignment in enumerate(alignments) if alignment is not None]
         gold = [alignment for alignment in alignments if alignment is not None]
         sides = [source[k] for k in labelled], [target[k] for k in labelled]
-        weights = aligner._supervised(*sides, gold, seed, n_threads, say)
-        return cls(generative, latent, weights, chosen)
+        return aligner.with_gold(*sides, gold, seed=seed, n_threads=n_threads, say=say)
 
-    def _supervised(
+    def with_gold(
         self,
         source: Sentences,
         target: Sentences,
         gold: Sequence[Alignment],
-        seed: int,
-        n_threads: int | None,
-        say: Say | None,
-    ) -> FloatArray | None:
-        limit = min(self.options.supervised.max_cells, self.options.most_cells)
+        *,
+        seed: int = 0,
+        n_threads: int | None = None,
+        say: Say | None = None,
+    ) -> Self:
+        """The same models, and a supervised CRF learnt from the gold links of some pairs.
+
+        Of many pairs, those with more than `max_cells` places for a link are left out; where none
+        is left, the aligner stays as it is.
+        """
+        limit = self.options.most_cells
+        if len(gold) > FEW_PAIRS:
+            limit = min(limit, self.options.supervised.max_cells)
         small = [k for k in range(len(gold)) if len(source[k]) * len(target[k]) <= limit]
         if say is not None:
             say(
                 f"Supervised CRF: {len(small):,} pairs with gold links; {len(gold) - len(small):,} "
-                f"have more than {limit:,} cells and are skipped."
+                f"have more than {limit:,} places for a link and are skipped."
             )
         if not small:
-            return None
+            return self
         sides = [source[k] for k in small], [target[k] for k in small]
-        evidence = self.evidence(*sides)
         result = train_supervised(
-            evidence,
+            self.evidence(*sides),
             self._numbers(*sides),
             [gold[k] for k in small],
             self.options.supervised,
@@ -127,7 +140,7 @@ class ItgAligner:
         )
         if say is not None:
             say(f"Supervised CRF: {result.reason}")
-        return result.weights
+        return replace(self, weights=result.weights)
 
     def evidence(self, source: Sentences, target: Sentences) -> list[Evidence]:
         """What the generative models and the translation CRFs believe of each pair."""
@@ -167,11 +180,14 @@ class ItgAligner:
         return found
 
     def _probabilities(self, evidence: Evidence, x: IntArray, y: IntArray) -> FloatArray:
+        pool = self._pool(evidence)
         if self.weights is None or not evidence.latent:
-            return self._pool(evidence)
+            return pool
         pairs, scores = itg_supervised.scores(self.weights, evidence, x, y)
-        links: FloatArray = pairs.split(pairs.infer(scores).marginals)[0].links
-        return links
+        links = pairs.split(pairs.infer(scores).marginals)[0].links
+        share = self.options.gold_share
+        mixed: FloatArray = (1 - share) * pool + share * links
+        return mixed
 
     def _pool(self, evidence: Evidence) -> FloatArray:
         """The mixture of the generative models and the translation CRFs."""

@@ -36,16 +36,16 @@ N_WEIGHTS = len(LINK_VALUES) + N_BUCKETS + 2 * len(NULL_VALUES) + 1
 class SupervisedOptions:
     """How gold links are learnt from."""
 
-    sure_reward: float = 2.0
+    sure_reward: float = 3.0
     """In nats, for each sure link that an alignment has."""
     wrong_cost: float = 2.0
     """In nats, for each link that is neither sure nor possible."""
-    l2: float = 0.3
-    word_l2: float = 3.0
+    l2: float = 1.0
+    word_l2: float = 10.0
     """Of the weights of words and pairs of words."""
-    max_cells: int = 1000
-    """Pairs with more places for a link are not learnt from, since a pass costs O(n³ m³)."""
-    n_passes: int = 6
+    max_cells: int = 700
+    """Of more than `FEW_PAIRS`, those with more places for a link are not learnt from: O(n³ m³)."""
+    n_passes: int = 4
     rate: float = 0.02
 
 

@@ -1,0 +1,130 @@
+"""The latent-variable CRF aligner: error rates on Hansards and English-Czech, and its speed.
+
+    PARTITA_DATA=... python -m benchmarks.aligner_crf [DATA] [--quick] [--threads N]
+
+DATA as for `benchmarks.aligner`. The generative models are learnt once, from the words of training
+and development pairs, and all rows share them. "plain" is log P(y | x, n) alone, in one direction;
+"both" the mean over both directions; "pool" what `Aligner` answers without gold links. Gold links
+of Hansards are learnt from the 37 dev pairs by cross-validation, in `N_FOLDS` parts: links are
+always judged on pairs whose own gold was not seen.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.aligner import Task, read_task
+from benchmarks.timing import Table, write_json
+from partita import Aligner
+from partita.arrays import FloatArray
+from partita.data.alignments import Alignment, read_alignments
+from partita.estimators.alignment.itg_aligner import ItgAligner
+from partita.estimators.alignment.symmetrise import above, least_risk
+from partita.evaluation.alignments import link_counts
+
+N_FOLDS = 4
+THRESHOLDS = (0.3, 0.4, 0.5)
+
+
+def row(table: Table, name: str, found: Sequence[FloatArray], gold: Sequence[Alignment]) -> None:
+    """AER and F1 of a model's probabilities at some thresholds, and by least risk."""
+    cells = {}
+    for title, links in [
+        *((f"> {t}", [above(p, t) for p in found]) for t in THRESHOLDS),
+        ("least risk", [least_risk(p) for p in found]),
+    ]:
+        counts = link_counts(gold, links)
+        cells[title] = f"{100 * counts.error_rate:.1f} / {100 * counts.f1:.1f}"
+    table.add(model=name, **cells)
+    print(table.rows[-1], file=sys.stderr)
+
+
+def without_gold(crf: ItgAligner, task: Task, table: Table) -> None:
+    """Rows of the models that learn from words alone."""
+    _, dev, gold = task
+    evidence = crf.evidence(dev.source, dev.target)
+    generative = [(e.forward + e.backward) / 2 for e in evidence]
+    # Pairs that are too large for the CRF have no evidence of it.
+    latent = [e.latent or [p, p] for e, p in zip(evidence, generative, strict=True)]
+    row(table, "HMM, mean of both directions", generative, gold)
+    row(table, "CRF, plain", [each[0] for each in latent], gold)
+    row(table, "CRF, both", [np.mean(each, axis=0) for each in latent], gold)
+    row(table, "CRF, pool", crf.posteriors(dev.source, dev.target), gold)
+
+
+def cross_validated(crf: ItgAligner, task: Task, seed: int, n_threads: int) -> list[FloatArray]:
+    """Probabilities of the dev pairs, each by a supervised CRF that did not see its gold links."""
+    _, dev, gold = task
+    found: dict[int, FloatArray] = {}
+    for fold in range(N_FOLDS):
+        known = [k for k in range(len(gold)) if k % N_FOLDS != fold]
+        asked = [k for k in range(len(gold)) if k % N_FOLDS == fold]
+        model = crf.with_gold(
+            [dev.source[k] for k in known],
+            [dev.target[k] for k in known],
+            [gold[k] for k in known],
+            seed=seed,
+            n_threads=n_threads,
+        )
+        answers = model.posteriors([dev.source[k] for k in asked], [dev.target[k] for k in asked])
+        found |= dict(zip(asked, answers, strict=True))
+    return [found[k] for k in range(len(gold))]
+
+
+def unsupervised(task: Task, options: dict[str, object]) -> tuple[ItgAligner, float]:
+    """The CRF without gold links, and the seconds it took with the generative models."""
+    train, dev, _ = task
+    begin = time.perf_counter()
+    aligner = Aligner("crf", progress=True, **options)  # type: ignore[arg-type]
+    aligner.fit([*train.source, *dev.source], [*train.target, *dev.target])
+    return aligner.crf_, time.perf_counter() - begin
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.aligner_crf")
+    parser.add_argument("data", nargs="?", default=os.environ.get("PARTITA_DATA", ""))
+    parser.add_argument("--quick", action="store_true", help="3,000 pairs, and nothing is written")
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    data = Path(arguments.data)
+    if not (data / "hansards" / "train.e").is_file():
+        raise SystemExit(
+            f"{data / 'hansards' / 'train.e'} is not there; name the folder of the data: "
+            "python -m benchmarks.aligner_crf DATA, or set PARTITA_DATA."
+        )
+    threads = arguments.threads
+    hansards = read_task(data / "hansards", "e", "f", "a", arguments.quick)
+    table = Table("Hansards dev, AER / F1 of sure links, per cent")
+    crf, seconds = unsupervised(hansards, {"n_threads": threads})
+    without_gold(crf, hansards, table)
+    row(
+        table,
+        "CRF, gold of other dev pairs",
+        cross_validated(crf, hansards, 0, threads),
+        hansards[2],
+    )
+    table.add(model="seconds to learn, without gold", **{"least risk": round(seconds)})
+    czech = read_task(data / "czenali_en_cs", "en", "cs", "sure", arguments.quick)
+    other = Table("English-Czech dev, AER / F1, per cent (1,800 pairs, 5 letters of each word)")
+    crf, seconds = unsupervised(czech, {"n_threads": threads, "n_letters": 5})
+    without_gold(crf, czech, other)
+    train, dev, gold = czech
+    known = read_alignments(data / "czenali_en_cs" / "train.sure")[: len(train)]
+    begin = time.perf_counter()
+    supervised = crf.with_gold(train.source, train.target, known, n_threads=threads)
+    row(other, "CRF, 1,800 gold", supervised.posteriors(dev.source, dev.target), gold)
+    learning = time.perf_counter() - begin
+    other.add(model="seconds to learn, with gold", **{"least risk": round(seconds + learning)})
+    for each in (table, other):
+        print(each)
+    if not arguments.quick:
+        print(f"\nWritten to {write_json('aligner_crf', [table, other])}")
+
+
+if __name__ == "__main__":
+    main()
