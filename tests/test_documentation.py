@@ -27,7 +27,7 @@ PAGES = [
     *sorted(page for page in DOCS.rglob("*.md") if page.with_suffix(".py") not in TUTORIALS),
 ]
 FENCE = re.compile(r"^(<!-- not run: [^\n]*-->\n)?```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-INDENTED = re.compile(r"^ {4,}(?:\$ )?(?:partita|pip|python) ", re.MULTILINE)
+INDENTED = re.compile(r"^ {4,}(?:\$ )?(?:partita|pip) ", re.MULTILINE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 N_SENTENCES = 60
 
@@ -48,6 +48,8 @@ def data(tmp_path, monkeypatch):
         ("dev", "new"),
     ):
         write(f"{name}.conllu", blocks(samples.path(f"treebank-{part}.conllu")))
+    for part in ("train", "dev"):
+        write(f"treebank-{part}.conllu", blocks(samples.path(f"treebank-{part}.conllu")))
     write("chunks.txt", blocks(samples.path("chunks-train.txt")))
     write("chunks-dev.txt", blocks(samples.path("chunks-dev.txt")))
     sentences = samples.treebank("dev")[:N_SENTENCES]
@@ -59,8 +61,9 @@ def data(tmp_path, monkeypatch):
     for part in ("train", "dev"):
         pairs = samples.path(f"bitext-{part}.txt").read_text().splitlines()[:N_SENTENCES]
         links = samples.path(f"bitext-{part}.align").read_text().splitlines()[:N_SENTENCES]
-        write(f"{part}.txt", [pair + "\n" for pair in pairs])
-        write(f"{part}.align", [link + "\n" for link in links])
+        for prefix in ("", "bitext-"):
+            write(f"{prefix}{part}.txt", [pair + "\n" for pair in pairs])
+            write(f"{prefix}{part}.align", [link + "\n" for link in links])
         for side, language in enumerate(("en", "de")):
             write(f"{part}.{language}", [pair.split(" ||| ")[side] + "\n" for pair in pairs])
     return tmp_path
@@ -75,7 +78,7 @@ def write(name, lines):
     Path(name).write_text("".join(lines), encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", PAGES[1:], ids=named)
 def test_code_blocks_run(page, data):
     run(page)
 
@@ -107,7 +110,8 @@ def run(page):
 def run_command(line):
     """Run a `partita` command in this process; `> file` takes what it prints."""
     words = shlex.split(line, comments=True)
-    if not words:
+    # The fixture has the files that this would copy, in small.
+    if not words or words[:3] == ["python", "-m", "partita.samples"]:
         return
     assert words[0] == "partita", f"{line!r}: mark the block as <!-- not run: the reason -->"
     output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
@@ -166,16 +170,17 @@ def test_every_page_is_in_the_contents():
         assert name in listed or page.name in linked, f"{name} is not in mkdocs.yml"
 
 
-def test_what_the_readme_says_of_its_values(data):
+def test_the_readme_runs_and_what_it_says_of_its_values_is_true(data):
     names = run(ROOT / "README.md")
     np, pt = names["np"], names["pt"]
+    assert names["tagger"].score(names["dev"]) > 0.97
+    assert names["tagger"].predict([names["words"]]) == [["PRON", "VERB", "DET", "NOUN"]]
+    assert names["ruled"].score(names["dev"]) > 0.75
     assert names["p"].argmax.tolist() == [0, 1, 1]
     assert round(np.exp(pt.ProjectiveTree(np.zeros((4, 4))).log_partition)) == 12
     assert round(np.exp(pt.SpanningTree(np.zeros((4, 4)), single_root=True).log_partition)) == 9
     assert names["tree"].marginals[1, 2] == 0.0
     assert names["forest"].marginals.round(2).tolist() == [0.73, 1.27, 0.73, 0.27]
-    assert names["tagger"].predict([["a", "dog", "sleeps"]]) == [["DET", "NOUN", "VERB"]]
-    assert names["result"].reason.startswith("Converged after")
 
 
 def test_the_files_that_the_docs_name_exist():
