@@ -349,7 +349,7 @@ def _lessons(
     # A word without a tag counts so much that all of them together count as those with tags do.
     n_none = int(encoded.n_words[len(numbers) - material.counts[NONE] :].sum())
     n_known = sum(int((tags >= 0).sum()) for tags in numbers)
-    share = (n_known or n_none) / max(n_none, 1)
+    share = (n_known or n_none) / n_none if n_none else 1.0
     return Lessons(
         model,
         encoded,
