@@ -45,7 +45,7 @@ ARGUMENTS = (
     *(argument for argument in RUN if argument.name != "patience"),
     Argument("seed", int, 0, "all randomness follows from it"),
     Argument("n_threads", int, None, "threads (default: all cores)"),
-    Argument("progress", bool, True, "show progress"),
+    Argument("progress", bool, None, "show progress (default: yes)"),
 )
 
 

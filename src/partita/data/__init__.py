@@ -1,4 +1,4 @@
-"""Readers and writers: sentences in several formats, bitext, alignments, tag schemes, constraints."""
+"""Readers and writers: sentences in several formats, bitext, alignments, schemes, constraints."""
 
 from partita.data.alignments import Alignment, read_alignments, write_alignments
 from partita.data.bitext import Bitext, SentencePair, read_bitext
