@@ -67,9 +67,10 @@ long sentences are asked for first. "span" asks for the tags of five words at a 
     "parser_rules": """Data from `PARTITA_DATA`; seconds were taken beside other work. Rules alone
 reach what the paper reaches, but on another corpus with other tags, so compare the tables with each
 other. Features, weight of the rules and penalty were chosen on the same development part, by a few
-runs. Few features are better than many, since rules say nothing of what the others could tell
-apart; projective trees are better by one to two points where there are many rules; 100 rules are
-not better than 69; the start hardly matters.
+runs. Features matter little: neighbours of tags lose two points with 20 rules, and the default
+features, words and all, gave 63.9, 67.5 and 75.8 (universal, 20, 69 rules; projective, one run
+each) where tags alone give 62.2, 69.6 and 75.6. Projective trees are better by one to two points
+where there are many rules; 100 rules are not better than 69; the start hardly matters.
 
 What does not help: beside 100 trees, entropy of either kind changes nothing beyond chance,
 expectations measured on the same 100 trees do harm as their weight grows, because they are noisy
