@@ -86,7 +86,7 @@ def run_itg(train: Pairs, held_out: Pairs, dev: Pairs, options, table: Table, pa
         pairs_a_second=round(passes * counts.n_used),
         edges_a_second=round(passes * counts.n_edges),
         threads=options.threads,
-        held_out_loss=[round(record.held_out / N_HELD_OUT, 3) for record in history],
+        held_out_losses=" ".join(f"{record.held_out:.0f}" for record in history),
     )
 
 

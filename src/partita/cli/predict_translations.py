@@ -13,7 +13,7 @@ LENGTH = Argument(
     "length",
     str,
     "likeliest",
-    "best derivation of the likeliest length, or of any, which is too short (itg)",
+    "translations of the likeliest length, or of any, which are too short (itg)",
     ("likeliest", "any"),
 )
 LONG = Argument(
@@ -24,7 +24,8 @@ LONG = Argument(
     ("cut", "skip"),
 )
 N_SAMPLES = Argument("n_samples", int, 100, "for --decoder risk")
-DECODING = (DECODER, LENGTH, LONG, N_SAMPLES)
+SHARPNESS = Argument("sharpness", float, 1.5, "power of the probabilities they are drawn with")
+DECODING = (DECODER, LENGTH, LONG, N_SAMPLES, SHARPNESS)
 """How to translate; `evaluate` takes the same."""
 DRAWN = Argument("drawn", int, None, "write N translations drawn at random instead")
 DRAWN_SEED = Argument("drawn_seed", int, 0, "of these")
@@ -86,6 +87,7 @@ def translate(
         length=options.length,
         long=options.long,
         n_samples=options.n_samples,
+        sharpness=options.sharpness,
     )
     return found
 

@@ -1,7 +1,7 @@
 """Translations from forests: the best derivation, the best translations, samples, least risk."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -63,7 +63,7 @@ class Scored:
         scores = self.scores.copy()
         others = np.arange(len(scores))[self.lengths]
         scores[np.delete(others, int(counts.argmax()))] = -np.inf
-        return Scored(self.forest, scores, self.read, self.lengths)
+        return replace(self, scores=scores)
 
     def k_best(self, k: int, n_derivations: int) -> list[Translation]:
         """The k likeliest different targets among the best derivations, likeliest first.
@@ -84,16 +84,22 @@ class Scored:
         drawn = self.forest.forest.sample(self.edges, self.inference, size, rng)[0]
         return [self.read(derivation) for derivation in drawn]
 
-    def least_risk(self, n_samples: int, rng: np.random.Generator) -> tuple[str, ...]:
-        """Of the targets that were drawn, and some good ones, that with the highest expected BLEU.
+    def sharpened(self, factor: float) -> "Scored":
+        """The same forest with all scores multiplied, so that p(d) becomes p(d) to the factor."""
+        scores = np.where(self.scores > -np.inf, factor * self.scores, -np.inf)
+        return replace(self, scores=scores)
 
-        The expectation is over the samples. Candidates are also the best derivation, of any and of
-        the likeliest length, and the best few others.
+    def least_risk(
+        self, n_samples: int, rng: np.random.Generator, sharpness: float = 1.0
+    ) -> tuple[str, ...]:
+        """Of some good targets and those that were drawn, that with the highest expected BLEU.
+
+        The expectation is over samples of the sharpened distribution: a few samples of a flat one
+        have little in common. Good targets are those of the best derivations.
         """
-        evidence, shares = merged(self.sample(n_samples, rng))
+        evidence, shares = merged(self.sharpened(sharpness).sample(n_samples, rng))
         good = [translation.words for translation in self.k_best(N_GOOD, 2 * N_GOOD)]
-        likeliest = self.at_likeliest_length().best()
-        candidates = list(dict.fromkeys([likeliest, *good, *evidence]))
+        candidates = list(dict.fromkeys([*good, *evidence]))
         return least_risk(candidates, evidence, shares)
 
 

@@ -208,14 +208,16 @@ class Translator(Parameters):
         decoder: str = "best",
         length: str = "likeliest",
         n_samples: int = 100,
+        sharpness: float = 1.5,
         long: str = "cut",
         seed: int = 0,
     ) -> list[tuple[str, ...]]:
         """A translation of each sentence, as a tuple of words; of an empty sentence an empty one.
 
-        With `decoder="best"` the target of the best derivation: among those with the likeliest
-        number of target words (itg), or with `length="any"` among all, which is too short. With
-        "risk" the target with the highest expected BLEU, estimated from `n_samples` samples.
+        With `decoder="best"` the target of the best derivation, with "risk" the target with the
+        highest expected BLEU, estimated from `n_samples` samples of p(d) to the power of
+        `sharpness`. Both among the derivations with the likeliest number of target words (itg), or
+        with `length="any"` among all, which gives too few words.
 
         A sentence of more than `max_words` words is cut into such pieces, behind punctuation where
         there is any, and they are translated one by one; with `long="skip"` it gets no words.
@@ -228,22 +230,24 @@ class Translator(Parameters):
             if value not in allowed:
                 raise ValueError(f"{name} is {value!r}; expected one of {', '.join(allowed)}.")
         whole_number("n_samples", n_samples, 1)
+        if not 0 < sharpness < np.inf:
+            raise ValueError(f"sharpness is {sharpness}; expected a number above 0.")
         found = []
         for index, words in enumerate(checked_sentences("sentences", sentences)):
             # Each sentence has its own numbers, so that its translation does not depend on others.
             rng = np.random.default_rng([seed, index])
             pieces = self._pieces(words, long)
-            parts = [self._translated(piece, decoder, length, n_samples, rng) for piece in pieces]
-            found.append(tuple(word for part in parts for word in part))
+            words = ()
+            for piece in pieces:
+                scored = self.distribution(piece)
+                if length == "likeliest":
+                    scored = scored.at_likeliest_length()
+                if decoder == "risk":
+                    words += scored.least_risk(n_samples, rng, sharpness)
+                else:
+                    words += scored.best()
+            found.append(words)
         return found
-
-    def _translated(
-        self, words: Words, decoder: str, length: str, n_samples: int, rng: np.random.Generator
-    ) -> tuple[str, ...]:
-        scored = self.distribution(words)
-        if decoder == "risk":
-            return scored.least_risk(n_samples, rng)
-        return (scored.at_likeliest_length() if length == "likeliest" else scored).best()
 
     def _pieces(self, words: tuple[str, ...], long: str) -> list[tuple[str, ...]]:
         if not words or (long == "skip" and len(words) > self.max_words):
