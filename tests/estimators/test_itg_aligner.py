@@ -152,6 +152,13 @@ def test_what_is_skipped_is_counted(generative, lexicon):
     assert "5 came before" in str(skipped)
 
 
+def test_where_all_pairs_are_too_long_it_starts_from_the_tables(generative):
+    options = {**OPTIONS, "likelihood.max_words": 1, "progress": True}
+    aligner = ItgAligner.train(generative, SOURCE, TARGET, None, options)
+    assert aligner.posteriors(SOURCE, TARGET)[1].shape == (2, 2)
+    assert aligner.best(SOURCE[1:2], TARGET[1:2])[0] == [(0, 0), (1, 1)]
+
+
 def test_costs_of_links():
     alignment = Alignment(sure=((0, 0),), possible=((1, 0),))
     found = costs(alignment, 2, 2, SupervisedOptions(sure_reward=3.0, wrong_cost=2.0))

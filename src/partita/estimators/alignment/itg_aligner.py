@@ -92,7 +92,8 @@ class ItgAligner:
         """From pairs of sentences, and the gold links of some of them."""
         given = dict(options)
         seed, n_threads = given.pop("seed", 0), given.pop("n_threads", None)
-        say = _say if given.pop("progress", None) else None
+        progress = given.pop("progress", None)
+        say = _say if (sys.stderr.isatty() if progress is None else progress) else None
         chosen = ItgOptions.of(given)
         latent = _train_latent(generative, source, target, chosen, seed, n_threads, say)
         aligner = cls(generative, latent, None, chosen)

@@ -228,6 +228,10 @@ def train_translation(
     chosen, skipped, bound = choose_pairs(lexicon, source, target, options)
     if say is not None:
         say(f"Latent-variable CRF: {len(chosen):,} pairs; {skipped}.")
+    if not len(chosen):
+        start = first_weights(lexicon)
+        nothing = TrainingResult(start, 0.0, 0, "There is no pair to learn from.", ())
+        return TranslationCrf(start, bound, skipped, nothing, 0.0, 0.0)
     order = np.random.default_rng(seed).permutation(len(chosen))
     n_held = int(len(chosen) * options.held_out)
     parts = [chosen[order[n_held:]], chosen[order[:n_held]]]
