@@ -255,6 +255,19 @@ def test_rules_without_trees(run, tmp_path):
     assert out.split("\n")[4].split("\t")[6] == "0"
 
 
+def test_a_table_of_rules_and_its_share(run, tmp_path):
+    (tmp_path / "table").write_text("ROOT\tVERB\nVERB\tNOUN\nNOUN\tDET\nNOUN\tADJ\n")
+    line = (
+        "train parser --unlabelled bare.conllu --rules {table} --rule-share 0.7 --no-labels "
+        f"-o {{model}} {SMALL}"
+    )
+    paths = {"table": tmp_path / "table", "model": tmp_path / "model"}
+    assert run(line, **paths)[0] == 0
+    status, _, err = run(line.replace("0.7", "7"), **paths)
+    assert status == 2
+    assert "table, line 1: the target 7.0 came; expected a share from 0 to 1" in err
+
+
 def test_held_out_sentences_a_checkpoint_and_a_log(run, tmp_path):
     line = (
         "train parser train.conllu --unlabelled bare.conllu --held-out train.conllu -o {model} "

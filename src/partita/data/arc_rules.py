@@ -167,46 +167,43 @@ _RULE = re.compile(
 
 
 def _text_rules(lines: Sequence[tuple[int, str]], source: str) -> list[ArcRule]:
-    rules: list[ArcRule] = []
-    group: tuple[int, str, float, str] | None = None
-    members: list[ArcPattern] = []
-
-    def close_group() -> None:
-        if group is None:
-            return
-        number, bound, target, among = group
-        if not members:
+    rules = []
+    while lines:
+        [(number, line), *lines] = lines
+        n_members = next(
+            (k for k, (_, each) in enumerate(lines) if each[0] not in " \t"), len(lines)
+        )
+        header = _HEADER.fullmatch(line)
+        if header is not None:
+            rules.append(_group(header, lines[:n_members], source, number))
+            lines = lines[n_members:]
+        elif line[0] in " \t":
             raise DataError(
                 source,
                 number,
-                "this group has no rules; expected lines such as '    NOUN <- VERB', indented, "
-                "below it.",
+                f"found {line.strip()!r} indented, but no line such as 'at least 0.8 of arcs:' "
+                "before it. Write that line, or take the blanks away.",
             )
-        rules.append(_built(tuple(members), target, bound, among, source, number))
-        members.clear()
-
-    for number, line in lines:
-        header = _HEADER.fullmatch(line.strip())
-        if line[0] in " \t":
-            if group is None:
-                raise DataError(
-                    source,
-                    number,
-                    f"found {line.strip()!r} indented, but no line such as 'at least 0.8 of arcs:' "
-                    "before it. Write that line, or take the blanks away.",
-                )
-            members.append(_member(line.strip(), source, number))
-            continue
-        close_group()
-        group = None
-        if header is not None:
-            bound, target, among = header.groups()
-            share = _target(target, source, number)
-            group = (number, bound or "equal", share, ANY if among == "arcs" else among)
         else:
             rules.append(_single(line, source, number))
-    close_group()
     return rules
+
+
+def _group(
+    header: re.Match[str], members: Sequence[tuple[int, str]], source: str, number: int
+) -> ArcRule:
+    bound, share, among = header.groups()
+    target = _target(share, source, number)
+    if not members:
+        raise DataError(
+            source,
+            number,
+            "this group has no rules; expected lines such as '    NOUN <- VERB', indented, below "
+            "it.",
+        )
+    patterns = tuple(_member(line.strip(), source, where) for where, line in members)
+    tag = ANY if among == "arcs" else among
+    return _built(patterns, target, bound or "equal", tag, source, number)
 
 
 def _single(line: str, source: str, number: int) -> ArcRule:
