@@ -157,6 +157,20 @@ def test_labels_have_probabilities(parser):
         assert found == sentence.column("DEPREL")
 
 
+def test_joint_decoder_finds_the_most_probable_labelled_tree(parser):
+    test = [each for each in made(40, seed=6) if len(each) == 2]
+    for sentence, (heads, _) in zip(test, parser.predict(test, decoder="joint"), strict=True):
+        p = parser.distribution(sentence)
+        totals = {}
+        for tree in all_trees(2):
+            (table,) = parser.predict_labels([sentence], [tree])
+            totals[tuple(tree)] = p.log_prob(tree) + np.log(table.max(axis=1)).sum()
+        assert tuple(heads) == max(totals, key=totals.get)
+    unlabelled = DependencyParser(**SMALL, labels=False).fit(made(5))
+    with pytest.raises(ValueError, match="no labels"):
+        unlabelled.predict(test, decoder="joint")
+
+
 def test_files_keep_every_bit(parser, tmp_path):
     parser.save(tmp_path / "parser.model", {"command": {"name": "test"}})
     again = DependencyParser.load(tmp_path / "parser.model")

@@ -17,6 +17,9 @@ from partita.structures.base import Structure
 Arcs = Sequence[tuple[int, int]]
 """(head, modifier), where words count from 1 and 0 is the root."""
 SUBJECTS = ("nsubj", "csubj")
+DECODERS = ("best", "risk", "joint")
+N_CANDIDATES = 8
+"""Trees among which the most probable labelled one is looked for."""
 
 
 def with_projective(model: ParserModel, projective: bool) -> ParserModel:
@@ -60,6 +63,36 @@ def decoded(p: Tree, decoder: str, allowed: BoolArray | None) -> list[Structure]
     # The fewest wrong arcs to be expected; arcs that no tree has stay out of it.
     marginals = np.where(p.scores == -np.inf, -np.inf, p.inference.marginals)
     return p.with_scores(marginals).best.structures
+
+
+def candidates(p: Tree, allowed: BoolArray | None) -> list[list[tuple[IntArray, float]]]:
+    """The best trees of each sentence, and their scores."""
+    restricted = p if allowed is None else p.flat_restricted(allowed)
+    found: list[list[tuple[IntArray, float]]] = restricted.k_best(N_CANDIDATES)
+    return found
+
+
+def most_probable_labelled(
+    model: LabelModel,
+    weights: FloatArray,
+    words: Words,
+    trees: Sequence[list[tuple[IntArray, float]]],
+) -> list[IntArray]:
+    """Of each sentence's candidates the one whose score + log p(best labels | tree) is largest.
+
+    The labels look at siblings, children and the head's head, so that they know of a tree what
+    scores of single arcs cannot.
+    """
+    ends = np.cumsum(words.n_words)[:-1]
+    totals = np.full((N_CANDIDATES, len(trees)), -np.inf)
+    for rank in range(max(map(len, trees), default=0)):
+        flat = np.concatenate([found[min(rank, len(found) - 1)][0] for found in trees])
+        best = model.log_probabilities(weights, words, flat).max(axis=1)
+        for index, (found, part) in enumerate(zip(trees, np.split(best, ends), strict=True)):
+            if rank < len(found):
+                totals[rank, index] = found[rank][1] + part.sum()
+    chosen = totals.argmax(axis=0)
+    return [found[rank][0] for found, rank in zip(trees, chosen.tolist(), strict=True)]
 
 
 def agreeing(p: Tree, heads: Sequence[IntArray]) -> FloatArray:
