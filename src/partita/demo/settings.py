@@ -49,7 +49,7 @@ def clock() -> Iterator[Callable[[], float]]:
 def percent(share: float) -> str:
     """A share in print, which no line end divides.
 
-    >>> percent(0.8765).split()
-    ['87.7', '%']
+    >>> percent(0.8764).split()
+    ['87.6', '%']
     """
     return f"{100 * share:.1f}\u00a0%"

@@ -13,6 +13,8 @@ from partita.demo.page import Html, figure, table
 SLOW = 0.3
 """What took longer than this is not repeated."""
 
+UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
+
 Method = Callable[[int], FloatArray]
 """From the size of the problem to its answer."""
 Times = dict[str, dict[int, float]]
@@ -55,19 +57,15 @@ def compare(
 
 
 def in_print(seconds: float) -> str:
-    """A time with a fitting unit.
+    """A time with a fitting unit, three digits of it.
 
-    >>> in_print(2.5), in_print(0.00123), in_print(0.0000123)
-    ('2.50 s', '1.23 ms', '12.3 µs')
+    >>> in_print(2.512), in_print(0.00123), in_print(0.0000123)
+    ('2.51 s', '1.23 ms', '12.3 µs')
     """
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size or unit == "µs":
-            return (
-                f"{seconds / size:.3g} {unit}"
-                if seconds < size * 100
-                else (f"{seconds / size:,.0f} {unit}")
-            )
-    raise AssertionError
+    unit, size = next(
+        (unit, size) for unit, size in UNITS.items() if seconds >= size or unit == "µs"
+    )
+    return f"{seconds / size:.3g} {unit}"
 
 
 def plots(times: Times, what: str) -> list[Html]:
