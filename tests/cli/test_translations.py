@@ -88,6 +88,12 @@ def test_evaluation(run, files):
     assert "Read " in err
 
 
+def test_inspection(run):
+    status, out, _ = run("inspect hiero.model")
+    assert status == 0
+    assert "[X] |||" in out
+
+
 def test_training_from_one_file_with_held_out_pairs(run, tmp_path):
     model = tmp_path / "one.model"
     small = "--n-bits 10 --max-iterations 1 --n-threads 1"

@@ -211,6 +211,13 @@ def test_scikit_learn_can_copy_it(itg):
     assert repr(copy) == repr(itg)
 
 
+@pytest.mark.parametrize(
+    ("grammar", "line"), [("itg", "maison: house"), ("hiero", "log p(target | source)")]
+)
+def test_what_was_learnt_can_be_read(grammar, line, request):
+    assert line in request.getfixturevalue(grammar).inspect(20)
+
+
 def test_lexicon_lists():
     source, target = bitext()
     lexicon = TranslationLexicon.learn(source, target, LexiconOptions(n_translations=2))

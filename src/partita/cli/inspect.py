@@ -48,7 +48,7 @@ def _by_translations(model: Model, options: Options) -> None:
 
 
 FAMILIES = (
-    Family("taggers and parsers", ("tagger", "parser"), _by_features),
+    Family("taggers, parsers and translators", ("tagger", "parser", "translator"), _by_features),
     Family("hidden Markov models", ("hmm",), _by_probabilities),
     Family("aligners", ("aligner",), _by_translations),
 )

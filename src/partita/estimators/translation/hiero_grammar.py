@@ -1,7 +1,7 @@
 """A grammar of hierarchical rules with their features, as arrays, and its part for a sentence."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -170,6 +170,16 @@ class HieroRules:
         return SynchronousRule(
             "X", _symbols(source, self.source.names), _symbols(target, self.target.names)
         )
+
+    def commonest(self, n_rules: int) -> Iterator[str]:
+        """The rules with gaps whose source sides have most translations."""
+        n_targets = np.diff(self.first_rule)
+        n_left = n_rules
+        for side in np.argsort(-n_targets, kind="stable").tolist():
+            source = self.sources[side]
+            if n_left and FIRST in source:
+                n_left -= 1
+                yield str(self._rule(source, self.targets[int(self.first_rule[side])]))
 
     def header(self) -> dict[str, Any]:
         """What a model file says about it, beside `arrays`."""

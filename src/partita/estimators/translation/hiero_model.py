@@ -1,7 +1,7 @@
 """The hierarchical translator: rules from aligned bitext, and a log-linear model over them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from partita.estimators.alignment.hmm_training import train_hmm
 from partita.estimators.alignment.symmetrise import symmetrise
 from partita.estimators.alignment.words import Words as Vocabulary
 from partita.estimators.translation.decoding import Scored
-from partita.estimators.translation.hiero_grammar import FIRST_WEIGHTS, HieroRules
+from partita.estimators.translation.hiero_grammar import FEATURES, FIRST_WEIGHTS, HieroRules
 from partita.estimators.translation.hiero_training import HieroSentence, hiero_corpus
 from partita.estimators.translation.options import PairCounts, Say, TranslatorOptions, usable
 from partita.estimators.translation.rule_extraction import RuleLimits, RulePair, extract
@@ -50,6 +50,14 @@ class HieroModel:
             float(each.forest.infer(each.edge_scores(scores)).log_partition[0]) for each in forests
         )
         return found - every
+
+    def described(self, n_words: int) -> Iterator[str]:
+        """Lines that say what was learnt; `n_words` rules with gaps."""
+        rules = self.rules
+        yield f"{len(rules.targets):,} rules over {len(rules.sources):,} source sides"
+        for name, weight in zip(FEATURES, self.weights, strict=True):
+            yield f"{weight:8.3f}  {name}"
+        yield from rules.commonest(n_words)
 
     def header(self) -> dict[str, Any]:
         """What a model file says about it, beside `arrays`."""

@@ -1,6 +1,6 @@
 """The ITG translator: a latent-variable CRF over inversion transduction derivations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Self
@@ -8,8 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
+from partita.estimators.alignment.words import N_RESERVED
 from partita.estimators.translation.decoding import Scored
-from partita.estimators.translation.features import SentenceFeatures, first_weights
+from partita.estimators.translation.features import (
+    FIRST_VALUES,
+    SentenceFeatures,
+    first_weights,
+)
 from partita.estimators.translation.forests import EncodedPair, ForestCache
 from partita.estimators.translation.itg_training import PAIRS_PER_BATCH, pair_corpus
 from partita.estimators.translation.lexicon import TranslationLexicon
@@ -92,6 +97,19 @@ class ItgModel:
             for start, end in zip(starts[:-1], starts[1:], strict=True)
         ]
         return sentence.target_text(self.lexicon, sentence.parts.links.words[best].tolist())
+
+    def described(self, n_words: int) -> Iterator[str]:
+        """Lines that say what was learnt; the translations of the most frequent words."""
+        lexicon, names = self.lexicon, self.lexicon.target.names
+        used = np.count_nonzero(self.weights)
+        yield f"{len(lexicon.source):,} source and {len(names):,} target words, {used:,} weights"
+        yield f"at most {self.slope:.2f} n + {self.margin:.1f} target words for n source words"
+        for name, weight in zip(FIRST_VALUES, self.weights[-len(FIRST_VALUES) :], strict=True):
+            yield f"{weight:8.3f}  {name}"
+        yield "inserted anywhere: " + " ".join(names[word] for word in lexicon.insertions)
+        for word in range(N_RESERVED, min(N_RESERVED + n_words, len(lexicon.source))):
+            translations = " ".join(names[other] for other in lexicon.choices(word))
+            yield f"{lexicon.source.names[word]}: {translations}"
 
     def header(self) -> dict[str, Any]:
         """What a model file says about it, beside `arrays`."""

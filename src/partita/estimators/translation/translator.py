@@ -305,6 +305,11 @@ class Translator(Parameters):
         """BLEU-4 of the translations, 0 to 100."""
         return corpus_bleu(self.predict(source), list(target)).score
 
+    def inspect(self, n_words: int = 10) -> str:
+        """What was learnt: weights of features with a value, translations of frequent words."""
+        self._check_fitted()
+        return "\n".join(self._model.described(n_words))
+
     # ------------------------------------------------------------------ files
 
     def save(self, path: str | os.PathLike[str], more: Mapping[str, Any] | None = None) -> None:
