@@ -134,6 +134,7 @@ def main() -> None:
             "error_rate",
             [
                 ("Model 1", False, {"model": "model1", **shared}),
+                ("HMM, each direction alone", False, {"agreement": False, **shared}),
                 ("HMM, each direction alone, alpha 0.01", False, alone),
                 ("the same, capitals told apart", False, {"lowercase": False, **alone}),
                 ("HMM in agreement", False, shared),

@@ -63,8 +63,9 @@ class Aligner(Parameters):
     model1_iterations, n_iterations
         Of expectation-maximisation, for Model 1 (where "hmm" begins, too) and for the rest.
     alpha
-        Of a Dirichlet prior on translations, by variational Bayes; 0 for none. Around 0.01 it
-        helps where nothing else keeps rare words from explaining everything: without agreement.
+        Of a Dirichlet prior on translations, by variational Bayes; 0 for none. On a large bitext
+        without agreement, 0.01 helps the "viterbi" decoder, since it keeps rare words from
+        explaining everything around them; elsewhere it was found to do harm.
     null_probability
         That a word is from no word of the other sentence, for the hidden Markov models.
     reach
