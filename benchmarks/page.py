@@ -76,10 +76,10 @@ What does not help: beside 100 trees, entropy of either kind changes nothing bey
 expectations measured on the same 100 trees do harm as their weight grows, because they are noisy
 and say nothing new, and universal rules add nothing. Expectations that know more than the trees do,
 measured on all of them, give 1.6 points.""",
-    "translator": """Data from `PARTITA_DATA`. Times were taken on one thread of a machine that others
-used, and are rough. The weights of the ITG are learnt from as many pairs as the second table says,
-its lexicon from all. The best derivation of any length is too short, as the brevity penalty says.
-No model of the target language is used in any row.""",
+    "translator": """Data from `PARTITA_DATA`. Times were taken on one thread of a machine that
+others used, and are rough. The weights of the ITG are learnt from as many pairs as the second table
+says, its lexicon from all. The best derivation of any length is too short, as the brevity penalty
+says. No model of the target language is used in any row.""",
     "aligner": """Data from `PARTITA_DATA`; no gold link is learnt from. The peers' figures were
 measured elsewhere on the 447 test pairs, ours are on the 37 development pairs, whose interval is
 two points wide on either side. Arguments were chosen on the same pairs by a dozen runs, so that
