@@ -79,6 +79,18 @@ def section(settings: Settings) -> Section:
             "partita train parser train.conllu -o trees.model"
         ),
         blocks=[
+            figure(
+                show.curves(
+                    {
+                        "right heads (UAS)": [(n, uas) for n, uas, _ in curve],
+                        "and relations (LAS)": [(n, las) for n, _, las in curve],
+                    },
+                    x_label="trees to learn from",
+                    y_label="share of words in new sentences",
+                    title="Learning curve of the parser",
+                ),
+                "Attachment scores against the number of trees.",
+            ),
             table(("learnt from", "right heads (UAS)", "and relations (LAS)"), rows),
             _tree(crossing, "A sentence with crossing arcs"),
             _tree(uncertain, "The most uncertain of the shorter sentences"),

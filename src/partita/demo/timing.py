@@ -10,8 +10,8 @@ from partita import show
 from partita.arrays import FloatArray
 from partita.demo.page import Html, figure, table
 
-SLOW = 0.3
-"""What took longer than this is not repeated."""
+ENOUGH = 0.2
+"""Seconds for which a computation is repeated."""
 
 UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
 
@@ -21,16 +21,14 @@ Times = dict[str, dict[int, float]]
 
 
 def best_time(compute: Callable[[], object]) -> float:
-    """Seconds of the fastest of a few runs; the first, which may compile, does not count."""
+    """Seconds of the fastest of some runs; the first, which may compile, does not count."""
     compute()
-    best = np.inf
-    for _ in range(3):
+    times: list[float] = []
+    while sum(times) < ENOUGH:
         start = time.perf_counter()
         compute()
-        best = min(best, time.perf_counter() - start)
-        if best > SLOW:
-            break
-    return float(best)
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 def compare(

@@ -159,7 +159,7 @@ def _shades(grid: Grid, p: FloatArray) -> Iterator[str]:
 def _numbers(grid: Grid, p: FloatArray) -> Iterator[str]:
     for i, j in zip(*np.nonzero(p >= 0.05), strict=True):
         x, y = grid.left + (j + 0.5) * grid.cell, grid.top + (i + 0.5) * grid.cell + 3.5
-        ink = "paper" if p[i, j] > 0.55 else "ink"
+        ink = "paper" if p[i, j] > 0.75 else "ink"
         yield write(x, y, percent(p[i, j]), ink=ink, anchor="middle", size=10)
 
 
