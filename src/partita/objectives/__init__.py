@@ -18,6 +18,7 @@ from partita.objectives.contrastive import (
 )
 from partita.objectives.costs import ExpectedCost, SoftmaxMargin, StructuredPerceptron
 from partita.objectives.entropies import Entropy, RenyiEntropy
+from partita.objectives.evidence_costs import ExponentialCost
 from partita.objectives.expectations import (
     Constraints,
     GeneralizedExpectation,
@@ -53,6 +54,7 @@ __all__ = [
     "Counts",
     "Entropy",
     "ExpectedCost",
+    "ExponentialCost",
     "GeneralizedExpectation",
     "Likelihood",
     "LocalLikelihood",

@@ -15,11 +15,7 @@ from partita.estimators.alignment.itg_features import Evidence
 from partita.estimators.alignment.itg_lexicon import LinkLexicon
 from partita.estimators.alignment.itg_likelihood import LikelihoodOptions, Say, train_translation
 from partita.estimators.alignment.itg_model import TranslationModel
-from partita.estimators.alignment.itg_supervised import (
-    FEW_PAIRS,
-    SupervisedOptions,
-    train_supervised,
-)
+from partita.estimators.alignment.itg_supervised import SupervisedOptions, train_supervised
 from partita.grammars.alignments import PairAlignments
 from partita.grammars.bitext import infer_flat
 
@@ -116,12 +112,10 @@ class ItgAligner:
     ) -> Self:
         """The same models, and a supervised CRF learnt from the gold links of some pairs.
 
-        Of many pairs, those with more than `max_cells` places for a link are left out; where none
-        is left, the aligner stays as it is.
+        Pairs with more than `max_cells` places for a link are left out; where none is left, the
+        aligner stays as it is.
         """
-        limit = self.options.most_cells
-        if len(gold) > FEW_PAIRS:
-            limit = min(limit, self.options.supervised.max_cells)
+        limit = min(self.options.supervised.max_cells, self.options.most_cells)
         small = [k for k in range(len(gold)) if len(source[k]) * len(target[k]) <= limit]
         if say is not None:
             say(

@@ -189,7 +189,7 @@ class LikelihoodOptions:
     """Longest sentence, on either side."""
     n_pairs: int = 5000
     """Most pairs; the first of those that are short enough, evenly spread over the corpus."""
-    n_passes: int = 4
+    n_passes: int = 3
     batch_size: int = 16
     rate: float = 0.05
     l2: float = 1.0

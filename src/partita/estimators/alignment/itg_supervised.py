@@ -41,10 +41,10 @@ class SupervisedOptions:
     wrong_cost: float = 2.0
     """In nats, for each link that is neither sure nor possible."""
     l2: float = 1.0
-    word_l2: float = 10.0
+    word_l2: float = 3.0
     """Of the weights of words and pairs of words."""
     max_cells: int = 700
-    """Of more than `FEW_PAIRS`, those with more places for a link are not learnt from: O(n³ m³)."""
+    """Pairs with more places for a link are not learnt from, since a pass costs O(n³ m³)."""
     n_passes: int = 4
     rate: float = 0.02
 
