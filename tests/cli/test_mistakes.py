@@ -149,3 +149,22 @@ def test_an_interrupted_training_keeps_what_it_has(run, tmp_path, monkeypatch):
     assert status == 1
     assert "Interrupted (Ctrl-C) after 3 iterations" in err
     assert (tmp_path / "m").exists()
+
+
+def test_an_option_that_is_nearly_right(capsys):
+    with pytest.raises(SystemExit) as error:
+        main(["train", "tagger", "x.conllu", "-o", "x.model", "--optimizer", "adam"])
+    assert error.value.code == 2
+    assert capsys.readouterr().err == (
+        "partita: unrecognized arguments: --optimizer adam. Did you mean --optimiser? "
+        "See partita --help.\n"
+    )
+
+
+def test_a_value_that_is_no_number(capsys):
+    with pytest.raises(SystemExit) as error:
+        main(["train", "tagger", "x.conllu", "-o", "x.model", "--l2", "much"])
+    assert error.value.code == 2
+    assert capsys.readouterr().err == (
+        "partita: argument --l2: invalid float value: 'much'. See partita train tagger --help.\n"
+    )

@@ -8,6 +8,7 @@ Nothing heavy is imported before a command runs, so that `partita --help` answer
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from partita.cli.parser import build_parser
 
@@ -17,6 +18,7 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     options = build_parser().parse_args(arguments)
+    _announce_compilation()
     try:
         status = options.run(options)
         sys.stdout.flush()
@@ -35,3 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"partita: {error}", file=sys.stderr)
         return 2
     return status or 0
+
+
+def _announce_compilation() -> None:
+    """Say why the very first command takes longer: Numba compiles, and keeps what it compiled."""
+    kernels = Path(__file__).parent.parent / "kernels"
+    if not any(kernels.glob("__pycache__/*.nbi")) and os.access(kernels, os.W_OK):
+        print("First use: compiling what this needs takes a while, once.", file=sys.stderr)

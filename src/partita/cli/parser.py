@@ -1,6 +1,9 @@
 """The commands and their arguments; each command's module adds its own."""
 
 import argparse
+import difflib
+import sys
+from typing import NoReturn
 
 from partita import __version__
 from partita.cli import demo, evaluate, explain, inspect, predict, select, simulate, train
@@ -15,9 +18,35 @@ compressed (.gz); - is standard input. "partita COMMAND --help" explains a comma
 """
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are a sentence, not a page, and name what was probably meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and what to do."""
+        words = message.partition("unrecognized arguments: ")[2].split()
+        meant = [
+            found
+            for word in words
+            for found in difflib.get_close_matches(word, sorted(_options(self)), 1, 0.75)
+        ]
+        advice = f" Did you mean {meant[0]}?" if meant else ""
+        sys.stderr.write(f"partita: {message}.{advice} See {self.prog} --help.\n")
+        sys.exit(2)
+
+
+def _options(parser: argparse.ArgumentParser) -> set[str]:
+    """The options of a parser and of all its commands."""
+    found: set[str] = set()
+    for action in parser._actions:
+        found.update(action.option_strings)
+        if isinstance(action, argparse._SubParsersAction):
+            found.update(*map(_options, action.choices.values()))
+    return found
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="partita",
         description="Exact structured prediction: train models, use them, and ask them why.",
         epilog=EPILOG,
