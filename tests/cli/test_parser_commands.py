@@ -97,6 +97,14 @@ def test_columns_with_names(run):
     assert out.split("\n")[0].split("\t") == ["1", "the", "_", "DET", *"__", "2", "det", *"__"]
 
 
+def test_the_likeliest_tree_with_its_relations(run):
+    _, out, _ = run("predict parser.model bare.conllu --decoder joint")
+    assert out == conllu(TREES[:5])
+    status, _, err = run("predict tagger.model bare.conllu --decoder joint")
+    assert status == 2
+    assert "decoder is 'joint'" in err
+
+
 def test_all_that_can_be_asked(run, tmp_path):
     options = "--probability --label-probability --entropy --log-probability --k-best 3 --sample 2"
     paths = {"path": tmp_path / "out.conllu.gz"}

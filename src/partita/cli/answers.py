@@ -9,8 +9,9 @@ DECODER = Argument(
     "decoder",
     str,
     "best",
-    "the likeliest structure, or the one with the fewest wrong parts to be expected",
-    ("best", "risk"),
+    "the likeliest structure; the one with the fewest wrong parts to be expected; or, for parsers, "
+    "the likeliest tree together with its relations",
+    ("best", "risk", "joint"),
 )
 PROBABILITY = Argument("probability", bool, False, "write that of each word's answer")
 ENTROPY = Argument("entropy", bool, False, "write that of each sentence, in nats")

@@ -34,7 +34,7 @@ ARGUMENTS = (
         "optimiser",
         str,
         None,
-        "how (default: lbfgs with rules, else adam)",
+        "how (default: lbfgs with rules, else adagrad)",
         ("adam", "adagrad", "sgd", "lbfgs"),
     ),
     Argument("rate", float, None, "first learning rate (default: by optimiser)"),
