@@ -221,7 +221,7 @@ def strongest_features(
     encoded: Encoded,
     heads: Sequence[IntArray],
     n_features: int = 20,
-    n_sentences: int = 500,
+    n_sentences: int = 200,
 ) -> dict[str, list[tuple[str, float]]]:
     """For each template the features of the largest weights among the arcs of some trees."""
     found: dict[str, dict[str, float]] = {t.text: {} for t in model.maker.ordered}

@@ -43,6 +43,8 @@ from partita.training.optimisers import Cosine, Optimiser
 
 Path = str | os.PathLike[str]
 FULL, PARTIAL, NONE = range(3)
+AVERAGE_FROM = 1
+"""The pass, counted from 0, from which on weights are averaged over steps."""
 BATCHES_PER_STEP = 6
 """A step is cut into so many batches, for threads to share."""
 FEW_CROSSING = 0.05
@@ -136,6 +138,7 @@ class Plan:
             rate=Cosine(RATES[self.method] if self.rate is None else self.rate),
             n_iterations=N_PASSES if self.max_iterations is None else self.max_iterations,
             batches_per_step=BATCHES_PER_STEP,
+            average_from=AVERAGE_FROM,
         )
 
 
