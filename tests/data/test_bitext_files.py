@@ -11,7 +11,7 @@ from partita.data.alignments import (
     read_alignments,
     write_alignments,
 )
-from partita.data.bitext import SentencePair, parse_bitext, read_bitext
+from partita.data.bitext import SentencePair, join_sides, parse_bitext, read_bitext
 from partita.data.errors import DataError
 
 
@@ -73,6 +73,12 @@ def test_alignments_survive_a_file(tmp_path):
     write_alignments(path, alignments)
     assert path.read_text() == "0-1:0.25 1?1 2-0\n\n10-9\n"
     assert read_alignments(path) == alignments
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_as_many_alignments_as_were_written(n):
+    assert len(parse_alignments(alignments_text([Alignment()] * n))) == n
+    assert len(parse_bitext("\n" * n)) == len(join_sides("\n" * n, "\n" * n)) == n
 
 
 def test_sure_wins_over_possible():

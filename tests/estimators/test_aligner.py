@@ -160,6 +160,9 @@ def test_bad_data(aligner):
         pt.Aligner(**OPTIONS).fit([["a"]], [["b"]], [Alignment()])
     with pytest.raises(ValueError, match="2 alignments for 1 pairs"):
         pt.Aligner("crf", **OPTIONS).fit([["a"]], [["b"]], [None, None])
+    for link in ((0, 1), (1, 0), (-1, 0)):
+        with pytest.raises(ValueError, match=r"alignment 0 .* its pair has 1 source and 1 target"):
+            pt.Aligner("crf", **OPTIONS).fit([["a"]], [["b"]], [Alignment((link,))])
     with pytest.raises(ValueError, match="is the text 'a b'"):
         aligner.predict(["a b"], [["c"]])
     with pytest.raises(RuntimeError, match="not trained"):

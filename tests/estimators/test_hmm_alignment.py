@@ -104,6 +104,29 @@ def test_every_alignment_of_a_pair():
     assert tuple(model.best(source, target)[0]) == max(everything, key=everything.get)
 
 
+def test_without_an_empty_word_no_word_is_impossible():
+    """p0 = 0, and words that only the empty word translates: their place is any."""
+    probabilities = np.array([[0.5, 0.5], [0.0, 1.0], [0.0, 0.5]])
+    table = WordTable(
+        np.arange(4) * 2, np.tile(np.int32([1, 2]), 3), probabilities.ravel(), np.zeros(3)
+    )
+    model = HiddenMarkovAlignment(table, Jumps(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0])), 0)
+    source = Numbered(np.int32([1, 2]), np.array([0, 2]))
+    target = Numbered(np.int32([1, 2]), np.array([0, 2]))
+    chain = model.distribution(source[0], target[0])
+    [found] = model.posteriors(source, target, empty_word=True)
+    np.testing.assert_allclose(found[1:], chain.marginals.unary[:, :2].T, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(found[0], 0.0)
+    # First jumps have 2/3 and 1/3, later ones 2/5, 3/5 from word 0 and 1/3, 2/3 from word 1.
+    ways = np.array([[2 / 3 * 2 / 5, 2 / 3 * 3 / 5 / 2], [1 / 3 * 1 / 3, 1 / 3 * 2 / 3 / 2]])
+    expected = ways.sum(axis=1) / ways.sum()
+    np.testing.assert_allclose(found[1:, 0], expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(model.log_likelihood(source, target), np.log(ways.sum()), rtol=1e-12)
+    assert model.best(source, target)[0].tolist() == list(
+        np.unravel_index(ways.argmax(), ways.shape)
+    )
+
+
 def chain_counts(model, source, target):
     """Expected counts by linear chains: words, jumps by distance, and first jumps."""
     words = np.zeros((model.table.n_source, target.numbers.max() + 1))

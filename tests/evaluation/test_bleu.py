@@ -53,6 +53,13 @@ def test_bleu_by_hand():
     )
 
 
+def test_a_perfect_translation_has_exactly_100():
+    for n_words in range(4, 12):
+        words = [f"w{k}" for k in range(n_words)]
+        score = corpus_bleu([words, words], [words, words])
+        assert (score.score, score.precisions) == (100.0, (100.0,) * 4)
+
+
 def smoothed(words, reference):
     """`sentence_bleu` from its definition, with plain loops."""
     if not words or not reference:

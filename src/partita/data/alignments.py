@@ -67,7 +67,7 @@ def parse_alignments(
     partita.data.errors.DataError: <text>, line 1: the link 2-1 lies outside the pair, which has 2
     source and 2 target words (<pair>); expected positions from 0 on, the source's first. ...
     """
-    lines = text.removesuffix("\n").split("\n")
+    lines = text.removesuffix("\n").split("\n") if text else []
     if bitext is not None and len(lines) != len(bitext):
         raise DataError(
             source,

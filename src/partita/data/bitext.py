@@ -154,7 +154,7 @@ def join_sides(
 
 
 def _lines(text: str) -> list[str]:
-    return text.removesuffix("\n").split("\n")
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _words(line: str) -> Words:

@@ -66,20 +66,22 @@ def corpus_bleu(translations: Sequence[Words], references: Sequence[Words]) -> B
         totals += n_grams
     n_words, n_reference = sum(map(len, translations)), sum(map(len, references))
     penalty = _brevity(n_words, n_reference)
-    precisions, half = [], 1.0
+    shares, half = [], 1.0
     for match, total in zip(matches.tolist(), totals.tolist(), strict=True):
         # Without a single match, smoothing would have nothing to start from.
         if total == 0 or not matches.any():
-            precisions.append(0.0)
+            shares.append(0.0)
         elif match == 0:
             half /= 2.0
-            precisions.append(100.0 * half / total)
+            shares.append(half / total)
         else:
-            precisions.append(100.0 * match / total)
+            shares.append(match / total)
     score = 0.0
-    if all(precisions):
-        score = penalty * math.exp(sum(map(math.log, precisions)) / MOST_WORDS)
-    return BleuScore(score, tuple(precisions), penalty, n_words, n_reference)
+    if all(shares):
+        # Logarithms of shares, not of percentages: that of 1 is exactly 0, and 100 exactly 100.
+        score = 100.0 * penalty * math.exp(sum(map(math.log, shares)) / MOST_WORDS)
+    precisions = tuple(100.0 * share for share in shares)
+    return BleuScore(score, precisions, penalty, n_words, n_reference)
 
 
 def sentence_bleu(words: Words, reference: Words) -> float:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from partita.arrays import FloatArray, IntArray
 from partita.grammars.parts import RuleScores
+from partita.grammars.spans import SpannedEdges
 from partita.kernels import itg_edges
 from partita.structures.forests import checked_derivation
 from partita.structures.hypergraph import Hypergraph
@@ -38,7 +39,7 @@ class Rule(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class Forest(SpannedEdges):
     """All derivations of a source sentence, or of a pair, under an inversion transduction grammar.
 
     `hypergraph` holds the derivations; its tails are in the order of the source. Every edge is an
@@ -69,21 +70,6 @@ class Forest:
     def n_parts(self) -> int:
         """Number of rule scores of the sentence."""
         return int(np.prod(self.links_shape)) + self.n_source + self.n_insertions + 2
-
-    @cached_property
-    def edge_spans(self) -> IntArray:
-        """Source start and end, target start and end of each edge's head, (n_edges, 4)."""
-        return self.node_spans[self.hypergraph.heads]
-
-    @property
-    def source_start(self) -> IntArray:
-        """First source word of each edge."""
-        return self.edge_spans[:, 0]
-
-    @property
-    def source_end(self) -> IntArray:
-        """The place after the last source word of each edge."""
-        return self.edge_spans[:, 1]
 
     @property
     def target_start(self) -> IntArray:

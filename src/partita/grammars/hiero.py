@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,12 +12,13 @@ from partita.grammars.hiero_chart import Chart, parse_source
 from partita.grammars.hiero_target import restrict
 from partita.grammars.hiero_trie import Trie
 from partita.grammars.rules import Slot, SynchronousRule
+from partita.grammars.spans import SpannedEdges
 from partita.structures.forests import checked_derivation
 from partita.structures.hypergraph import Hypergraph
 
 
 @dataclass(frozen=True, eq=False)
-class RuleForest:
+class RuleForest(SpannedEdges):
     """All derivations of a sentence, or of a pair, under a `HieroGrammar`.
 
     The tails of an edge are the nonterminals of its rule, in the order of the source.
@@ -34,21 +34,6 @@ class RuleForest:
     node_spans: IntArray
     """First and last source boundary of each node, (n_nodes, 2); where the target is given also
     first and last target boundary, (n_nodes, 4)."""
-
-    @cached_property
-    def edge_spans(self) -> IntArray:
-        """The span of each edge's head: as `node_spans`, a row per edge."""
-        return self.node_spans[self.hypergraph.heads]
-
-    @property
-    def source_start(self) -> IntArray:
-        """First source word of each edge."""
-        return self.edge_spans[:, 0]
-
-    @property
-    def source_end(self) -> IntArray:
-        """The place after the last source word of each edge."""
-        return self.edge_spans[:, 1]
 
     def edge_scores(self, rule_scores: ArrayLike) -> FloatArray:
         """The score of each edge, (n_edges,), from one score per rule of the grammar."""

@@ -46,7 +46,7 @@ def best_pair(values, jumps, starts, p0, out):
     best, following = np.full(n + 1, -np.inf), np.empty(n + 1)
     best[n] = 0.0
     for j in range(m):
-        says_nothing = not values[:, j].sum() > 0.0
+        says_nothing = not values[0 if p0 > 0.0 else 1 :, j].sum() > 0.0
         stay = log(p0 * (1.0 if says_nothing else values[0, j]))
         for i in range(n):
             score, origin = best[n] + jump[n, i], OUTSIDE

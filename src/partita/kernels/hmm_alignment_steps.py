@@ -22,9 +22,9 @@ def infer_pair(values, jumps, starts, p0, posteriors, counts):
     """Posteriors and expected jumps of one pair, from its translation probabilities (n + 1, m).
 
     A target word that nothing can be translated to says nothing about its place: all its
-    probabilities count as 1. Where the source is empty, every target word is from the empty word.
-    Each word's largest probability is taken out first, so that nothing underflows. Returns the
-    log-likelihood.
+    probabilities count as 1. (With p0 = 0 there is no empty word to be translated.) Where the
+    source is empty, every target word is from the empty word. Each word's largest probability is
+    taken out first, so that nothing underflows. Returns the log-likelihood.
     """
     n, m = values.shape[0] - 1, values.shape[1]
     if n == 0 or m == 0:
@@ -35,7 +35,7 @@ def infer_pair(values, jumps, starts, p0, posteriors, counts):
     taken_out = 0.0
     for j in range(m):
         largest = 0.0
-        for i in range(n + 1):
+        for i in range(0 if p0 > 0.0 else 1, n + 1):
             largest = max(largest, values[i, j])
         if largest == 0.0:
             empty[j] = 1.0

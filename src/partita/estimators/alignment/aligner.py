@@ -11,7 +11,7 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.data.alignments import Alignment, Link
-from partita.estimators.alignment.aligner_checks import check_alike, check_arguments
+from partita.estimators.alignment.aligner_checks import check_alike, check_arguments, check_links
 from partita.estimators.alignment.generative import Generative, Model1Alignment, for_new_text
 from partita.estimators.alignment.hmm_training import train_both, train_hmm
 from partita.estimators.alignment.symmetrise import (
@@ -158,6 +158,8 @@ class Aligner(Parameters):
                 "model='crf', or leave them out."
             )
         check_alike(source, target, alignments)
+        if alignments is not None:
+            check_links(source, target, alignments)
         usable = self._usable(source, target)
         self.n_pairs_ = len(usable)
         self.n_empty_ = sum(1 for a, b in zip(source, target, strict=True) if not (a and b))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from partita.data.alignments import Alignment
 from partita.estimators.alignment.symmetrise import SYMMETRISATIONS
 
 MODELS = ("model1", "hmm", "crf")
@@ -50,3 +51,17 @@ def check_alike(
             f"there are {len(alignments)} alignments for {len(source)} pairs; expected one for "
             "each, None where it is not known."
         )
+
+
+def check_links(
+    source: Sequence[Any], target: Sequence[Any], alignments: Sequence[Alignment | None]
+) -> None:
+    """No gold link outside its pair; one below 0 would else be read from the end."""
+    for place, (a, b, gold) in enumerate(zip(source, target, alignments, strict=True)):
+        for i, j in () if gold is None else gold.links:
+            if not (0 <= i < len(a) and 0 <= j < len(b)):
+                raise ValueError(
+                    f"alignment {place} (counting from 0) has the link ({i}, {j}); its pair has "
+                    f"{len(a)} source and {len(b)} target words. Expected positions from 0 on, the "
+                    "source's first. Are the two sides swapped, or positions counted from 1?"
+                )

@@ -71,7 +71,8 @@ class HiddenMarkovAlignment(DirectedModel):
             words = np.log(self.table.matrix(source, target))
             start, table = map(np.log, self.jumps.probabilities(n))
             jump, stay = np.log([1 - self.null_probability, self.null_probability])
-        words[:, (words == -np.inf).all(axis=0)] = 0.0
+        can_be = words if self.null_probability > 0 else words[1:]
+        words[:, (can_be == -np.inf).all(axis=0)] = 0.0
         unary = np.concatenate([words[1:], np.repeat(words[:1], n + 1, axis=0)]).T
         unary[0] += np.concatenate([start + jump, np.full(n, -np.inf), [stay]])
         pairwise = np.full((2 * n + 1, 2 * n + 1), -np.inf)
