@@ -57,6 +57,7 @@ def run_itg(train: Pairs, held_out: Pairs, dev: Pairs, options, table: Table, pa
         n_pairs=options.pairs,
         max_words=MAX_WORDS,
         max_iterations=options.passes,
+        n_bits=options.bits,
         n_threads=options.threads,
         progress=True,
     )
@@ -82,6 +83,7 @@ def run_itg(train: Pairs, held_out: Pairs, dev: Pairs, options, table: Table, pa
         used=counts.n_used,
         unreachable=counts.n_unreachable,
         passes=len(history),
+        n_bits=options.bits,
         seconds_a_pass=round(1 / passes, 1),
         pairs_a_second=round(passes * counts.n_used),
         edges_a_second=round(passes * counts.n_edges),
@@ -118,6 +120,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few pairs, and no results written")
     parser.add_argument("--pairs", type=int, default=None)
     parser.add_argument("--passes", type=int, default=3)
+    parser.add_argument("--bits", type=int, default=20, help="2**N weights of the ITG")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--grammars", nargs="+", default=["itg", "hiero"])
     options = parser.parse_args()

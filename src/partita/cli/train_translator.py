@@ -22,7 +22,7 @@ ARGUMENTS = (
     Argument("n_translations", int, 12, "most translations of a word (itg)"),
     Argument("n_insertions", int, 40, "words that may be inserted anywhere (itg)"),
     Argument("n_companions", int, 4, "words that may be inserted behind a certain word (itg)"),
-    Argument("n_bits", int, 20, "2**N hashed weights (itg)"),
+    Argument("n_bits", int, 22, "2**N hashed weights (itg)"),
     Argument("optimiser", str, "adam", "of mini-batches (itg)", ("adam", "adagrad", "sgd")),
     Argument("rate", float, 0.03, "learning rate (itg)"),
     Argument(
