@@ -48,12 +48,12 @@ def section(settings: Settings) -> Section:
             f"{n_pairs} pairs without a single link, first each word alone (Model 1), then with "
             "the order of the words, in both directions, which learn only what both believe; then "
             f"a conditional random field also sees the gold links of {n_gold} pairs. The links of "
-            f"{len(test)} other pairs are compared with the gold alignment."
+            f"the last {len(test)} pairs, which no model sees, are compared with the gold ones."
         ),
         see=(
-            f"The alignment error rate falls from {' to '.join(rates)}. In the grid the darker "
-            "a cell the likelier the link; a disc is a link that was found, a red square one that "
-            "is right, dashed where it is only possible."
+            f"The alignment error rate is {rates[0]}, {rates[1]} and {rates[2]}. In the grid, the "
+            "darker a cell the likelier the link; a disc is a link that was found, a red square "
+            "one that is right, dashed where it is only possible."
         ),
         same=(
             "aligner = pt.Aligner().fit(english, german)\n"

@@ -62,8 +62,8 @@ def section(settings: Settings) -> Section:
             "observed: the gradient is the difference of two expectations over forests."
         ),
         see=(
-            f"BLEU rises from {scores['word for word (Model 1)']:.1f} word for word to "
-            f"{scores[best]:.1f} ({best}). Beside each translation stands the reference, so that "
+            f"BLEU is {scores['word for word (Model 1)']:.1f} word for word, and "
+            f"{scores[best]:.1f} at best ({best}). Beside each translation stands the reference, so that "
             "you see what was learnt and what was not: above all, endings of rare words."
         ),
         same=(
