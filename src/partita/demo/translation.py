@@ -63,8 +63,8 @@ def section(settings: Settings) -> Section:
         ),
         see=(
             f"BLEU is {scores['word for word (Model 1)']:.1f} word for word, and "
-            f"{scores[best]:.1f} at best ({best}). Beside each translation stands the reference, so "
-            "that you see what was learnt and what was not."
+            f"{scores[best]:.1f} at best ({best}). Beside each translation stands the reference: "
+            "see what was learnt, and what was not."
         ),
         same=(
             "translator = pt.Translator(max_words=12).fit(english, german)\n"
