@@ -25,21 +25,7 @@ def section(settings: Settings) -> Section:
         f"“{' '.join(chosen[best.first : best.last + 1])}” ({seconds():.1f} s)."
     )
     before = tagger.score(test.words, test.tags)
-    gains = {}
-    for strategy in ("entropy", "random"):
-        picked = rank(tagger, pool, strategy, seed=settings.seed)[:ROUND]
-        numbers = [*range(FEW), *(FEW + choice.sentence for choice in picked)]
-        again = Tagger(l2=L2, seed=settings.seed, progress=False).fit(
-            [train.words[index] for index in numbers], [train.tags[index] for index in numbers]
-        )
-        gains[strategy] = (
-            again.score(test.words, test.tags),
-            sum(choice.n_words for choice in picked),
-        )
-    settings.say(
-        f"Labelling the {ROUND} most uncertain sentences gives {percent(gains['entropy'][0])}, "
-        f"{ROUND} at random {percent(gains['random'][0])}."
-    )
+    gains = _one_round(settings, tagger)
     rows = [
         (marked(pool[choice.sentence], choice.first, choice.last), f"{choice.value:.2f}")
         for choice in spans[: settings.choose(8, 4)]
@@ -88,3 +74,22 @@ def section(settings: Settings) -> Section:
         ],
         headline=(f"{best.value:.2f}", f"nats in the {N_WORDS} most uncertain words"),
     )
+
+
+def _one_round(settings: Settings, tagger: Tagger) -> dict[str, tuple[float, int]]:
+    """Accuracy after some more sentences were labelled, and how many words these have."""
+    train, test = tagged("train"), tagged("dev")
+    gains = {}
+    for strategy in ("entropy", "random"):
+        picked = rank(tagger, train.words[FEW:], strategy, seed=settings.seed)[:ROUND]
+        numbers = [*range(FEW), *(FEW + choice.sentence for choice in picked)]
+        again = Tagger(l2=L2, seed=settings.seed, progress=False).fit(
+            [train.words[index] for index in numbers], [train.tags[index] for index in numbers]
+        )
+        accuracy = again.score(test.words, test.tags)
+        gains[strategy] = accuracy, sum(choice.n_words for choice in picked)
+    settings.say(
+        f"Labelling the {ROUND} most uncertain sentences gives {percent(gains['entropy'][0])}, "
+        f"{ROUND} at random {percent(gains['random'][0])}."
+    )
+    return gains

@@ -20,6 +20,8 @@ EXPECTATION_FEATURES = (
 )
 
 Words = Sequence[str]
+Curve = list[tuple[int, float]]
+"""Accuracy for each number of labelled sentences."""
 
 
 @dataclass(frozen=True)
@@ -55,38 +57,15 @@ def section(settings: Settings) -> Section:
     train, test = tagged("train"), tagged("dev")
     sizes = (FEW, 80) if settings.quick else (20, FEW, 80, 160)
     few, more = _curves(settings, train, test, sizes)
-    everything = 0.0
+    everything = None
     if not settings.quick:
         tagger = few_labels_tagger(len(train), settings.seed)
         everything = tagger.score(test.words, test.tags)
         settings.say(f"With all {len(train)} sentences labelled it is {percent(everything)}.")
     constraints = expectations(train, settings.choose(100, 30), settings.choose(30, 10))
-    with clock() as seconds:
-        expecting = Tagger(
-            features=EXPECTATION_FEATURES,
-            constraints=constraints,
-            l2=1.0,
-            max_iterations=settings.choose(80, 15),
-            seed=settings.seed,
-            progress=False,
-        ).fit(train.words)
+    expecting = _expecting_tagger(settings, train, test, constraints)
     from_expectations = expecting.score(test.words, test.tags)
-    settings.say(
-        f"A tagger that saw no label, only {len(constraints)} expectations, gets "
-        f"{percent(from_expectations)} right ({seconds():.1f} s)."
-    )
-    gain = dict(more)[sizes[-1]] - dict(few)[sizes[-1]]
-    rows = [
-        (f"{n} sentences with labels", percent(accuracy), percent(dict(more)[n]))
-        for n, accuracy in few
-    ]
-    if everything:
-        rows.append((f"all {len(train)} sentences", percent(everything), "–"))
-    curves = {
-        "labels alone": few,
-        "and unlabelled text": more,
-        "expectations, no labels": [(0, from_expectations), (sizes[-1], from_expectations)],
-    }
+    gain = more[-1][1] - few[-1][1]
     return Section(
         name="tagger",
         title="A tagger from few labels, and from none",
@@ -95,8 +74,9 @@ def section(settings: Settings) -> Section:
             f"labelled sentences; then the rest of the {len(train)} joins in without labels, and "
             "the training also lowers the entropy of its tags while their shares stay as labelled; "
             "last, no sentence is labelled at all, and the tagger only knows which tags "
-            f"{len(constraints)} frequent words and word endings have on average. Accuracies are "
-            f"of {sum(map(len, test.words)):,} words in {len(test)} other sentences."
+            f"{len(constraints)} frequent words and word endings have on average (counted in the "
+            "treebank here; a dictionary or a person would tell them elsewhere). Accuracies are of "
+            f" {sum(map(len, test.words)):,} words in {len(test)} other sentences."
         ),
         see=(
             f"Unlabelled text changes the accuracy of {sizes[-1]} labelled sentences by "
@@ -105,23 +85,15 @@ def section(settings: Settings) -> Section:
         ),
         same=SAME,
         blocks=[
-            figure(
-                show.curves(
-                    curves,
-                    x_label="labelled sentences",
-                    y_label="accuracy on new sentences",
-                    title="Learning curves of the tagger",
-                ),
-                "Accuracy against the number of labelled sentences.",
-            ),
-            table(("learnt from", "labels alone", "and unlabelled text"), rows),
+            _learning_curves(few, more, from_expectations),
+            _accuracies(few, more, everything),
             paragraph(
                 "Probabilities of every tag, in a new sentence, of the tagger with the "
                 f"fewest labels ({sizes[0]} sentences):"
             ),
             _trellis(few_labels_tagger(sizes[0], settings.seed), test),
         ],
-        headline=(percent(dict(more)[sizes[-1]]), f"right from {sizes[-1]} labelled sentences"),
+        headline=(percent(more[-1][1]), f"right from {sizes[-1]} labelled sentences"),
     )
 
 
@@ -155,9 +127,10 @@ def expectations(train: Tagged, n_words: int, n_endings: int) -> list[Expectatio
 
 def _curves(
     settings: Settings, train: Tagged, test: Tagged, sizes: Sequence[int]
-) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
-    """Accuracy for each number of labelled sentences, without and with unlabelled text."""
-    few, more = [], []
+) -> tuple[Curve, Curve]:
+    """Accuracies without and with unlabelled text."""
+    few: Curve = []
+    more: Curve = []
     for n in sizes:
         with clock() as seconds:
             alone = few_labels_tagger(n, settings.seed)
@@ -175,6 +148,56 @@ def _curves(
             f"unlabelled text {percent(more[-1][1])} ({seconds():.1f} s)."
         )
     return few, more
+
+
+def _expecting_tagger(
+    settings: Settings,
+    train: Tagged,
+    test: Tagged,
+    constraints: Sequence[ExpectationConstraint],
+) -> Tagger:
+    """A tagger that sees no tag of any sentence."""
+    with clock() as seconds:
+        tagger = Tagger(
+            features=EXPECTATION_FEATURES,
+            constraints=constraints,
+            l2=1.0,
+            max_iterations=settings.choose(80, 15),
+            seed=settings.seed,
+            progress=False,
+        ).fit(train.words)
+    settings.say(
+        f"A tagger that saw no label, only {len(constraints)} expectations, gets "
+        f"{percent(tagger.score(test.words, test.tags))} right ({seconds():.1f} s)."
+    )
+    return tagger
+
+
+def _learning_curves(few: Curve, more: Curve, from_expectations: float) -> Html:
+    curves = {
+        "labels alone": few,
+        "and unlabelled text": more,
+        "expectations, no labels": [(0, from_expectations), (few[-1][0], from_expectations)],
+    }
+    return figure(
+        show.curves(
+            curves,
+            x_label="labelled sentences",
+            y_label="accuracy on new sentences",
+            title="Learning curves of the tagger",
+        ),
+        "Accuracy against the number of labelled sentences.",
+    )
+
+
+def _accuracies(few: Curve, more: Curve, everything: float | None) -> Html:
+    rows = [
+        (f"{n} sentences with labels", percent(alone), percent(helped))
+        for (n, alone), (_, helped) in zip(few, more, strict=True)
+    ]
+    if everything is not None:
+        rows.append(("all sentences with labels", percent(everything), "–"))
+    return table(("learnt from", "labels alone", "and unlabelled text"), rows)
 
 
 def _trellis(tagger: Tagger, test: Tagged) -> Html:
