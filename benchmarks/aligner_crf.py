@@ -99,7 +99,7 @@ def main() -> None:
         )
     threads = arguments.threads
     hansards = read_task(data / "hansards", "e", "f", "a", arguments.quick)
-    table = Table("Hansards dev, AER / F1 of sure links, per cent")
+    table = Table("Hansards dev, AER / F1, per cent")
     crf, seconds = unsupervised(hansards, {"n_threads": threads})
     without_gold(crf, hansards, table)
     row(
