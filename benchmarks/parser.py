@@ -23,9 +23,10 @@ import numpy as np
 import partita as pt
 from partita.data.conllu import read_conllu
 from partita.data.sentences import Sentence
-from partita.estimators.parsing.fit import BATCHES_PER_STEP, targets_of
 from partita.estimators.parsing.keys import kind_column
+from partita.estimators.parsing.material import targets_of
 from partita.estimators.parsing.model import ParserModel, nearest_projective
+from partita.estimators.parsing.plan import BATCHES_PER_STEP
 from partita.estimators.parsing.templates import default_templates
 from partita.estimators.parsing.training import Lessons
 from partita.estimators.parsing.words import NAMES, Lexicon, read_words

@@ -1,6 +1,7 @@
 """The dependency parser: learning, decoding under constraints, every question, files."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,9 +10,13 @@ from partita import DependencyParser
 from partita.data.arc_rules import ArcRule
 from partita.data.conllu import parse_conllu
 from partita.data.sentences import Sentence
+from partita.estimators.parsing import fit
 from partita.estimators.parsing.labels import one_subject
-from partita.estimators.parsing.model import nearest_projective
+from partita.estimators.parsing.model import may_be_projective, nearest_projective
+from partita.estimators.parsing.words import read_words
 from partita.structures.tree_tools import is_projective, is_tree
+from partita.training import checkpoint as checkpoints
+from partita.training import train, trainer
 from tests.projective import all_projective_trees
 
 LEXICON = {"DET": ["the", "a"], "NOUN": ["dog", "cat", "man"], "VERB": ["sees", "hears"]}
@@ -126,8 +131,22 @@ def test_required_and_forbidden_arcs(parser):
     assert is_tree(heads, single_root=True)
     with pytest.raises(ValueError, match="word"):
         parser.predict([sentence], required=[[(9, 1)]])
-    with pytest.raises(ValueError, match="root"):
-        parser.predict([sentence], forbidden=[[(0, word) for word in range(1, 6)]])
+    with pytest.raises(ValueError, match="arcs for 2 sentences, and 1 came"):
+        parser.predict([sentence], required=[[], []])
+
+
+@pytest.mark.parametrize("decoder", ["best", "risk", "joint"])
+def test_constraints_that_no_tree_satisfies_name_the_sentence(parser, decoder):
+    # The sentences are more than fit into one piece, and the last is the first of its piece.
+    words = [[("dog", "NOUN")] * 200, [("dog", "NOUN")] * 150, [("dog", "NOUN"), ("sees", "VERB")]]
+    forbidden = [[], [], [(0, 1), (0, 2)]]
+    with pytest.raises(ValueError, match="^sentence 2: no tree with one root has"):
+        parser.predict(words, forbidden=forbidden, decoder=decoder)
+    with pytest.raises(ValueError, match="^sentence 2: no tree whose arcs do not cross and with"):
+        parser.predict(words, required=[[], [], [(0, 1), (2, 1)]], projective=True)
+    (sentence,) = parse_conllu("# a comment\n" + CROSSING, "my.conllu")
+    with pytest.raises(ValueError, match="^my.conllu, line 2: no tree with one root has"):
+        parser.predict([*words, sentence], required=[[], [], [], [(0, 1), (0, 2)]])
 
 
 def test_one_subject_is_the_best_choice():
@@ -155,6 +174,18 @@ def test_labels_have_probabilities(parser):
         np.testing.assert_allclose(table.sum(axis=1), 1.0, rtol=0, atol=1e-9)
         found = tuple(parser.labels_[best] for best in table.argmax(axis=1))
         assert found == sentence.column("DEPREL")
+
+
+def test_labels_of_given_trees_take_whole_trees(parser):
+    test = made(3, seed=4)
+    trees = [heads_of(sentence) for sentence in test]
+    assert parser.predict_labels([], []) == []
+    with pytest.raises(ValueError, match="heads came for 2 sentences, and 3 sentences"):
+        parser.predict_labels(test, trees[:2])
+    with pytest.raises(ValueError, match="out of range"):
+        parser.predict_labels(test[:1], [[9, *trees[0][1:]]])
+    with pytest.raises(ValueError, match="not known"):
+        parser.predict_labels(test[:1], [[-1, *trees[0][1:]]])
 
 
 def test_joint_decoder_finds_the_most_probable_labelled_tree(parser):
@@ -223,6 +254,75 @@ def test_partial_trees(optimiser):
     assert parser.fit(partial).score(made(10, seed=1)) > 0.95
 
 
+def test_partial_trees_whose_arcs_cross():
+    crossing = np.array([3, 4, -1, -1])
+    assert not may_be_projective(crossing)
+    assert may_be_projective(np.array([3, -1, -1, 3]))
+    for heads in all_trees(4):
+        known = heads.copy()
+        known[1] = -1
+        completions = [
+            tree
+            for tree in all_trees(4)
+            if is_projective(tree) and (tree == known)[known >= 0].all()
+        ]
+        assert may_be_projective(known) == bool(completions)
+        kept = nearest_projective(known, single_root=True)
+        n_kept = max(
+            (tree == known)[known >= 0].sum() for tree in all_trees(4) if is_projective(tree)
+        )
+        assert (kept >= 0).sum() == n_kept
+    partial = [each.replaced("HEAD", ["3", "4", "_", "_"]) for each in parse_conllu(CROSSING * 3)]
+    parser = DependencyParser(**SMALL, projective=True, labels=False, max_iterations=3)
+    assert parser.fit(partial).n_lifted_ == 3
+    assert np.isfinite(parser.weights_).all()
+
+
+def test_sentences_without_heads_do_not_make_a_parser_projective():
+    sentences = parse_conllu(CROSSING * 2)
+    raw = [each.replaced("HEAD", ["_"] * 4) for each in parse_conllu(CROSSING * 60)]
+    parser = DependencyParser(**SMALL, labels=False, max_iterations=1)
+    assert not parser.fit(sentences + raw).model_.projective
+
+
+def test_markers_are_of_the_columns_of_the_training_sentences():
+    columns = {
+        "FORM": ("Into", "the", "house", "goes"),
+        "UPOS": ("ADP", "DET", "NOUN", "VERB"),
+        "HEAD": ("3", "3", "4", "0"),
+    }
+    sentence = Sentence(columns)
+    parser = DependencyParser(**SMALL, labels=False).fit([sentence] * 3)
+    more = Sentence({**columns, "LEMMA": ("in", "the", "house", "go")})
+    (before,), (after,) = parser.predict_marginals([sentence]), parser.predict_marginals([more])
+    np.testing.assert_array_equal(before, after)
+    # An adposition without a lemma still marks the words behind it, by its form.
+    none = Sentence({**columns, "LEMMA": ("_",) * 4})
+    assert read_words([none]).columns["MARKER"].values == ("", "into")
+
+
+def test_weights_of_sentences_count_for_labels():
+    right = made(1, seed=1)[0]
+    wrong = right.replaced("DEPREL", ["dep"] * len(right))
+    parser = DependencyParser(**SMALL, max_iterations=1)
+    parser.fit([right, wrong, wrong], sample_weights=[1.0, 0.0, 0.0])
+    assert tuple(parser.predict([right])[0][1]) == right.column("DEPREL")
+    assert parser.fit([right, wrong, wrong]).predict([right])[0][1] == ["dep"] * len(right)
+
+
+def test_an_interrupt_ends_both_runs(monkeypatch):
+    calls = []
+
+    def interrupted(*arguments, **options):
+        calls.append(options["log"])
+        return replace(train(*arguments, **options), interrupted=True)
+
+    monkeypatch.setattr(fit, "train", interrupted)
+    parser = DependencyParser(**SMALL, labels=False, objective="risk", max_iterations=1)
+    assert parser.fit(made(3)).training_.interrupted
+    assert len(calls) == 1
+
+
 def test_risk_and_entropy():
     few, rest = made(6), [[*zip(s.column("FORM"), s.column("UPOS"), strict=True)] for s in made(30)]
     labelled = [[*zip(s.column("FORM"), s.column("UPOS"), strict=True)] for s in few]
@@ -254,18 +354,24 @@ def test_rules_without_any_tree():
         DependencyParser(**SMALL, rules=rules, optimiser="adam").fit(sentences)
 
 
-def test_resumed_training_ends_where_an_unbroken_one_does(tmp_path):
+def test_resumed_training_ends_where_an_unbroken_one_does(tmp_path, monkeypatch):
     options = {**SMALL, "labels": False, "batch_sentences": 8}
     whole = DependencyParser(**options, max_iterations=4).fit(made(20))
     path = tmp_path / "run.checkpoint"
 
-    parser = DependencyParser(**options, max_iterations=4, checkpoint=path, checkpoint_seconds=0.0)
-    parser.log = tmp_path / "log.jsonl"
-    parser.fit(made(20))
-    np.testing.assert_array_equal(parser.weights_, whole.weights_)
+    def first_two(where, run, about):
+        if run.state.iteration == 2:
+            checkpoints.write_checkpoint(where, run, about)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, "write_checkpoint", first_two)
+        DependencyParser(**options, max_iterations=4, checkpoint=path, checkpoint_seconds=0.0).fit(
+            made(20)
+        )
     again = DependencyParser(**options, max_iterations=4, checkpoint=path, resume=True)
+    again.log = tmp_path / "log.jsonl"
     np.testing.assert_array_equal(again.fit(made(20)).weights_, whole.weights_)
-    assert len((tmp_path / "log.jsonl").read_text().splitlines()) >= 4
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) >= 2
 
 
 def test_held_out_sentences_stop_training():
@@ -342,6 +448,16 @@ def test_mistakes():
         DependencyParser(**SMALL).fit([["a", "b"]])
     with pytest.raises(ValueError, match="LEMMA"):
         DependencyParser(**SMALL, features="head.lemma modifier.lemma").fit(made(2))
+    with pytest.raises(ValueError, match="no sentences came"):
+        DependencyParser(**SMALL).fit([])
+    with pytest.raises(ValueError, match="rate is -1"):
+        DependencyParser(**SMALL, rate=-1).fit(made(2))
+    with pytest.raises(ValueError, match="labels came for 1 sentences"):
+        DependencyParser(**SMALL).fit([["a", "b"]] * 2, [[2, 0]] * 2, [["dep", "root"]])
+    with pytest.raises(ValueError, match="sentence 0 has 2 words and 1 labels"):
+        DependencyParser(**SMALL).fit(
+            [["a", "b"]] * 2, [[2, 0]] * 2, [["dep"], ["root", "dep", "root"]]
+        )
     cycle = made(1)[0].replaced("HEAD", ["2", "1", "0", "5", "3"][: len(made(1)[0])])
     with pytest.raises(ValueError, match="line 1"):
         DependencyParser(**SMALL).fit([cycle])

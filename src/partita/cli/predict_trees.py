@@ -16,14 +16,7 @@ from partita.cli.drawings import DRAW, check_directory, save_drawings
 from partita.cli.families import Family
 from partita.cli.models import Model
 from partita.cli.options import Argument, Options
-from partita.cli.treebanks import (
-    CROSSING,
-    Arc,
-    check_possible,
-    known_arcs,
-    read_arcs,
-    read_words,
-)
+from partita.cli.treebanks import CROSSING, Arc, known_arcs, read_arcs, read_words
 from partita.data.conllu import EMPTY, with_misc
 from partita.data.dependencies import with_tree
 from partita.data.formats import write_sentences
@@ -62,7 +55,7 @@ def run(model: Model, options: Options) -> None:
         decoder=options.decoder,
         projective=options.projective,
         one_subject=options.one_subject,
-        **_constraints(model, sentences, options),
+        **_constraints(sentences, options),
     )
     # A parser without labels says nothing about them, and those of the input are of other arcs.
     results = [
@@ -81,9 +74,7 @@ def run(model: Model, options: Options) -> None:
 FAMILY = Family("parsers", ("parser",), run, ARGUMENTS)
 
 
-def _constraints(
-    model: Model, sentences: Sequence[Sentence], options: Options
-) -> dict[str, list[list[Arc]]]:
+def _constraints(sentences: Sequence[Sentence], options: Options) -> dict[str, list[list[Arc]]]:
     """Arcs that must be and that must not be, from the input and from files."""
     required: list[list[Arc]] = [[] for _ in sentences]
     forbidden: list[list[Arc]] = [[] for _ in sentences]
@@ -96,14 +87,6 @@ def _constraints(
         forbidden = read_arcs(options.forbidden, sentences)
     if not any(required) and not any(forbidden):
         return {}
-    trained = model.estimator.model_
-    check_possible(
-        sentences,
-        required,
-        forbidden,
-        projective=trained.projective if options.projective is None else options.projective,
-        single_root=trained.single_root,
-    )
     return {"required": required, "forbidden": forbidden}
 
 

@@ -99,41 +99,6 @@ def read_arcs(path: str, sentences: Sequence[Sentence]) -> list[list[Arc]]:
     return arcs
 
 
-def check_possible(
-    sentences: Sequence[Sentence],
-    required: Sequence[Sequence[Arc]],
-    forbidden: Sequence[Sequence[Arc]],
-    *,
-    projective: bool,
-    single_root: bool,
-) -> None:
-    """An error that names the first sentence of which no tree has such arcs."""
-    import numpy as np
-
-    from partita.structures.projective_trees import ProjectiveTrees
-    from partita.structures.spanning_trees import SpanningTrees
-
-    kind = ProjectiveTrees if projective else SpanningTrees
-    trees = kind([len(sentence) for sentence in sentences], single_root=single_root)
-    scores = np.zeros(trees.n_parts)
-    for arcs, must, may_not in zip(trees.split(scores), required, forbidden, strict=True):
-        for head, modifier in may_not:
-            arcs[head, modifier] = -np.inf
-        for head, modifier in must:
-            arcs[np.arange(len(arcs)) != head, modifier] = -np.inf
-    impossible = np.flatnonzero(trees.argmax(scores).scores == -np.inf)
-    if impossible.size:
-        sentence = sentences[int(impossible[0])]
-        conditions = ["whose arcs do not cross"] * projective + ["with one root"] * single_root
-        raise DataError(
-            sentence.source,
-            sentence.line(),
-            f"{' '.join(['no tree', ' and '.join(conditions)]).strip()} has all arcs that are "
-            f"required of {sentence_name(sentence)} and none that is forbidden. "
-            "Require or forbid fewer arcs.",
-        )
-
-
 def _number(text: str) -> int:
     is_number = text.isascii() and text.isdigit() and len(text) < 10
     return int(text) if is_number else -1

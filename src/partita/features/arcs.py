@@ -1,5 +1,7 @@
 """Hashed features of the arcs of dependency trees, computed from keys of the words."""
 
+from typing import Any
+
 import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
@@ -106,8 +108,16 @@ def places(
     ]
 
 
+def distance_slots(differences: IntArray | int) -> Any:
+    """The class of each distance, from 0: 1, 2, 3, 4, 5 to 6, 7 to 10, more.
+
+    >>> distance_slots(np.array([1, -2, 5, 6, 7, -11])).tolist()
+    [0, 1, 4, 4, 5, 6]
+    """
+    return np.searchsorted([2, 3, 4, 5, 7, 11], np.abs(differences), side="right")
+
+
 def with_distance(plain: Array, heads: IntArray | int, modifiers: IntArray | int) -> Array:
     """Where the weights lie that belong to plain ones and the distance of the arc."""
-    distance = np.abs(np.asarray(heads) - np.asarray(modifiers))
-    slots = np.searchsorted([2, 3, 4, 5, 7, 11], distance, side="right") + 1
+    slots = distance_slots(np.asarray(heads) - np.asarray(modifiers)) + 1
     return np.asarray((plain & ~(GROUP - 1)) | ((plain + slots) & (GROUP - 1)))

@@ -1,18 +1,23 @@
 """Questions to a parser, batch by batch: decoding under constraints, labels."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 import numpy as np
 
-from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.arrays import FloatArray, IntArray
+from partita.data.dependencies import sentence_name
+from partita.data.sentences import Sentence
 from partita.distribution.trees import Tree
 from partita.estimators.parsing.labels import LabelModel
 from partita.estimators.parsing.labels import one_subject as best_with_one_subject
 from partita.estimators.parsing.model import ParserModel, Piece
-from partita.estimators.parsing.words import Words
+from partita.estimators.parsing.words import Words, where
 from partita.objectives.partial import known_heads
 from partita.structures.base import Structure
+from partita.structures.projective_trees import ProjectiveTrees
+from partita.structures.trees import Trees
 
 Arcs = Sequence[tuple[int, int]]
 """(head, modifier), where words count from 1 and 0 is the root."""
@@ -27,37 +32,63 @@ def with_projective(model: ParserModel, projective: bool) -> ParserModel:
     return replace(model, projective=projective)
 
 
-def allowed_arcs(
-    piece: Piece, required: Sequence[Arcs] | None, forbidden: Sequence[Arcs] | None
-) -> BoolArray | None:
-    """Which arcs of a piece its trees may use; None if all."""
-    if required is None and forbidden is None:
-        return None
-    allowed = np.ones(piece.trees.n_parts, dtype=np.bool_)
-    for index, arcs in zip(piece.sentences, piece.trees.split(allowed), strict=True):
-        for head, modifier in (forbidden or {index: ()})[index]:
-            _check_arc(head, modifier, len(arcs) - 1, index)
-            arcs[head, modifier] = False
-        for head, modifier in (required or {index: ()})[index]:
-            _check_arc(head, modifier, len(arcs) - 1, index)
-            others = np.arange(len(arcs)) != head
-            arcs[others, modifier] = False
-    return allowed
+@dataclass(frozen=True)
+class ArcLimits:
+    """For each of all sentences, arcs that its tree must have and arcs that it may not have."""
 
+    sentences: Sequence[Any]
+    required: Sequence[Arcs] | None
+    forbidden: Sequence[Arcs] | None
 
-def _check_arc(head: int, modifier: int, n_words: int, sentence: int) -> None:
-    if not (0 <= head <= n_words and 1 <= modifier <= n_words and head != modifier):
+    def __post_init__(self) -> None:
+        for name, arcs in (("required", self.required), ("forbidden", self.forbidden)):
+            if arcs is not None and len(arcs) != len(self.sentences):
+                raise ValueError(
+                    f"{name} has arcs for {len(arcs)} sentences, and {len(self.sentences)} came; "
+                    "expected a list for each, an empty one where there are none."
+                )
+
+    def restricted(self, p: Tree, piece: Piece) -> Tree:
+        """The trees of a piece's sentences that are left."""
+        if self.required is None and self.forbidden is None:
+            return p
+        allowed = np.ones(piece.trees.n_parts, dtype=np.bool_)
+        for index, arcs in zip(piece.sentences, piece.trees.split(allowed), strict=True):
+            for head, modifier in self._of(self.forbidden, index):
+                arcs[head, modifier] = False
+            for head, modifier in self._of(self.required, index):
+                arcs[np.arange(len(arcs)) != head, modifier] = False
+        left = p.flat_restricted(allowed)
+        impossible = np.flatnonzero(piece.trees.argmax(left.scores).scores == -np.inf)
+        if impossible.size:
+            self._refuse(piece.sentences[int(impossible[0])], piece.trees)
+        return left
+
+    def _refuse(self, index: int, trees: Trees) -> NoReturn:
+        sentence = self.sentences[index]
+        conditions = ["whose arcs do not cross"] * isinstance(trees, ProjectiveTrees)
+        conditions += ["with one root"] * trees.single_root
+        name = sentence_name(sentence) if isinstance(sentence, Sentence) else "this sentence"
         raise ValueError(
-            f"the arc ({head}, {modifier}) came for sentence {sentence}, which has {n_words} "
-            "words; expected (head, modifier), two different words counted from 1, or 0, the root, "
-            "as head."
+            f"{where(sentence, index)}: {' '.join(['no tree', ' and '.join(conditions)]).strip()} "
+            f"has all arcs that are required of {name} and none that is forbidden. Require or "
+            "forbid fewer arcs."
         )
 
+    def _of(self, arcs: Sequence[Arcs] | None, index: int) -> Arcs:
+        found, n_words = () if arcs is None else arcs[index], len(self.sentences[index])
+        for head, modifier in found:
+            if not (0 <= head <= n_words and 1 <= modifier <= n_words and head != modifier):
+                raise ValueError(
+                    f"{where(self.sentences[index], index)}: the arc ({head}, {modifier}) came for "
+                    f"a sentence of {n_words} words; expected (head, modifier), two different "
+                    "words counted from 1, or 0, the root, as head."
+                )
+        return found
 
-def decoded(p: Tree, decoder: str, allowed: BoolArray | None) -> list[Structure]:
-    """The best tree of each sentence, or that of least risk, among those of allowed arcs."""
-    if allowed is not None:
-        p = p.flat_restricted(allowed)
+
+def decoded(p: Tree, decoder: str) -> list[Structure]:
+    """The best tree of each sentence, or that of least risk."""
     if decoder == "best":
         return p.best.structures
     # The fewest wrong arcs to be expected; arcs that no tree has stay out of it.
@@ -65,10 +96,9 @@ def decoded(p: Tree, decoder: str, allowed: BoolArray | None) -> list[Structure]
     return p.with_scores(marginals).best.structures
 
 
-def candidates(p: Tree, allowed: BoolArray | None) -> list[list[tuple[IntArray, float]]]:
+def candidates(p: Tree) -> list[list[tuple[IntArray, float]]]:
     """The best trees of each sentence, and their scores."""
-    restricted = p if allowed is None else p.flat_restricted(allowed)
-    found: list[list[tuple[IntArray, float]]] = restricted.k_best(N_CANDIDATES)
+    found: list[list[tuple[IntArray, float]]] = p.k_best(N_CANDIDATES)
     return found
 
 

@@ -15,7 +15,7 @@ from partita.arrays import FloatArray, IntArray
 from partita.estimators.parsing.model import Encoded, ParserModel
 from partita.estimators.parsing.templates import Atom, Template
 from partita.estimators.parsing.words import EDGE, RARE, ROOT, Words, members
-from partita.features.arcs import places, table, with_distance
+from partita.features.arcs import distance_slots, places, table, with_distance
 from partita.kernels.arc_features import MOST_COUNTED, MOST_KINDS
 
 SHOWN = {RARE: "<rare>", ROOT: "<root>", EDGE: "<edge>"}
@@ -158,8 +158,7 @@ def arc_weights(
 
 def distance_name(head: int, modifier: int) -> str:
     """How features say how long an arc is."""
-    slot = int(np.searchsorted([2, 3, 4, 5, 7, 11], abs(head - modifier), side="right"))
-    return f"distance={DISTANCES[slot]}"
+    return f"distance={DISTANCES[distance_slots(head - modifier)]}"
 
 
 class Namer:

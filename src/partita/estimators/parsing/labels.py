@@ -14,6 +14,7 @@ import numpy as np
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.estimators.parsing.keys import finished, mixed
 from partita.estimators.parsing.words import EDGE, ROOT, Lexicon, Words
+from partita.features.arcs import distance_slots
 from partita.features.rows import Attributes, RowFeatures
 from partita.features.vocabulary import hashes
 from partita.structures.chains import Chains
@@ -196,8 +197,8 @@ class Family:
         position = heads - (nodes - starts[sentence])
         # An arc that comes from the left is not one from the right, whatever it is about.
         self._direction = hashes(["R", "L"])[(position > 0).astype(np.int64)]
-        slots = np.searchsorted([2, 3, 4, 5, 7, 11], np.abs(position), side="right")
-        self._distance = hashes([f"distance {slot}" for slot in range(7)])[slots]
+        names = hashes([f"distance {slot}" for slot in range(7)])
+        self._distance = names[distance_slots(position)]
         self._root, self._edge = hashes([ROOT, EDGE])
         self._views: dict[str, Array] = {}
 

@@ -18,9 +18,11 @@ from partita.estimators.parsing.explain import (
     explain_word,
     inspect_weights,
 )
-from partita.estimators.parsing.fit import Path, Plan, fit_parser, targets_of
+from partita.estimators.parsing.fit import fit_parser
 from partita.estimators.parsing.labels import LabelModel
+from partita.estimators.parsing.material import targets_of
 from partita.estimators.parsing.model import ParserModel
+from partita.estimators.parsing.plan import Path, Plan
 from partita.estimators.parsing.templates import Description
 from partita.training.trainer import TrainingResult
 
@@ -223,13 +225,14 @@ class DependencyParser(Parameters):
         if decoder == "joint":
             self._label_model()
         found: list[Any] = []
+        limits = answers.ArcLimits(sentences, required, forbidden)
         encoded, pieces = self._pieces(sentences, projective)
         for piece, p in pieces:
-            allowed = answers.allowed_arcs(piece, required, forbidden)
+            left = limits.restricted(p, piece)
             if decoder == "joint":
-                found += answers.candidates(p, allowed)
+                found += answers.candidates(left)
             else:
-                found += answers.decoded(p, decoder, allowed)
+                found += answers.decoded(left, decoder)
         if decoder == "joint":
             labels = self._label_model()
             found = answers.most_probable_labelled(*labels, encoded.words, found)
@@ -279,8 +282,13 @@ class DependencyParser(Parameters):
     def predict_labels(self, sentences: Sequence[Any], heads: Heads) -> list[FloatArray]:
         """The probability of every label of every arc of given trees, (n, n_labels)."""
         model, weights = self._label_model()
+        known, _ = targets_of(sentences, heads, None, single_root=False)
+        if not known:
+            return []
         encoded = self._fitted().encode(sentences)
-        flat = np.concatenate([np.asarray(each, dtype=np.int64) for each in heads])
+        flat = np.concatenate(known)
+        if (flat < 0).any():
+            raise ValueError("some heads are not known; expected whole trees to label.")
         table = np.exp(model.log_probabilities(weights, encoded.words, flat))
         return np.split(table, np.cumsum(encoded.words.n_words)[:-1])
 

@@ -214,7 +214,7 @@ def columns_of(templates: Sequence[Template]) -> tuple[str, ...]:
     """The CoNLL-U columns that templates look at, in the order of the file."""
     used = {atom.column for template in templates for atom in template.atoms}
     if "MARKER" in used:
-        used.add("UPOS")
+        used |= {"FORM", "UPOS"}
     return tuple(name for name in ("FORM", "LEMMA", "UPOS", "XPOS", "FEATS") if name in used)
 
 

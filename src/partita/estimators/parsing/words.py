@@ -68,8 +68,11 @@ def read_words(sentences: Sequence[Any], columns: Sequence[str] | None = None) -
                 f"{', '.join(columns)}, which the features of this parser look at."
             )
     found = {name: _column([each[name] for each in given]) for name in columns}
-    if "UPOS" in found:
-        found["MARKER"] = _column([_markers(each) for each in given])
+    if "UPOS" in found and ("LEMMA" in found or "FORM" in found):
+        # Of the same columns in training and after it, whatever else sentences have.
+        found["MARKER"] = _column(
+            [_markers({name: each[name] for name in found}) for each in given]
+        )
     return Words(n_words, found)
 
 
@@ -106,14 +109,16 @@ def _markers(columns: dict[str, Any]) -> list[str]:
     at the modifier (`house`) but a little before it (`in` the old house).
     """
     tags = columns["UPOS"]
-    names = columns.get("LEMMA") or columns["FORM"]
+    forms = columns.get("FORM") or columns["LEMMA"]
+    lemmas = columns.get("LEMMA") or forms
     feats = columns.get("FEATS") or ("",) * len(tags)
     found = []
     last, marker = -REACH - 1, ""
-    for place, (tag, name, feat) in enumerate(zip(tags, names, feats, strict=True)):
+    words = zip(tags, forms, lemmas, feats, strict=True)
+    for place, (tag, form, lemma, feat) in enumerate(words):
         found.append(marker if place - last <= REACH else "")
         if tag in MARKING or (tag == "PART" and "Neg" not in feat) or _asks(feat):
-            last, marker = place, name.lower()
+            last, marker = place, (form if lemma == EMPTY else lemma).lower()
         elif tag in BARRIERS:
             last = -REACH - 1
     return found
