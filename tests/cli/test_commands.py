@@ -260,3 +260,11 @@ def test_a_real_process_with_a_mistake(files):
     done = subprocess.run(command, capture_output=True, text=True, cwd=files, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "partita: none.model: No such file or directory.\n"
+
+
+def test_a_resumed_run_says_so(run, tmp_path):
+    line = "train tagger train.conllu -o {folder}/my.model --checkpoint {folder}/my.ckpt --resume"
+    for words in ("Starting anew, since there is no", "Going on from"):
+        status, _, messages = run(line, folder=tmp_path)
+        assert status == 0
+        assert f"{words} {tmp_path}/my.ckpt" in messages

@@ -19,6 +19,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     options = build_parser().parse_args(arguments)
     _announce_compilation()
+    if getattr(options, "resume", False) and options.checkpoint:
+        is_there = Path(options.checkpoint).exists()
+        words = "Going on from" if is_there else "Starting anew, since there is no"
+        print(f"{words} {options.checkpoint}", file=sys.stderr)
     try:
         status = options.run(options)
         sys.stdout.flush()
