@@ -1,0 +1,239 @@
+"""How the dependency parser learns: from trees, parts of trees, rules and raw text."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from partita import DependencyParser
+from partita.data.arc_rules import ArcRule
+from partita.data.conllu import parse_conllu
+from partita.data.sentences import Sentence
+from partita.estimators.parsing import fit
+from partita.estimators.parsing.model import may_be_projective, nearest_projective
+from partita.estimators.parsing.words import read_words
+from partita.structures.tree_tools import is_projective
+from partita.training import checkpoint as checkpoints
+from partita.training import train, trainer
+from tests.estimators.small_treebank import CROSSING, SMALL, all_trees, heads_of, made
+from tests.projective import all_projective_trees
+
+
+def test_threads_do_not_matter():
+    few = made(30)
+    one, two = (
+        DependencyParser(**{**SMALL, "n_threads": n}, max_iterations=3, batch_sentences=5).fit(few)
+        for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one.weights_, two.weights_)
+    np.testing.assert_array_equal(one.label_weights_, two.label_weights_)
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "adagrad", "sgd", "lbfgs"])
+def test_partial_trees(optimiser):
+    partial = []
+    for index, sentence in enumerate(made(40)):
+        heads = list(sentence.column("HEAD"))
+        heads[index % len(heads)] = "_"
+        partial.append(sentence.replaced("HEAD", heads))
+    parser = DependencyParser(**SMALL, optimiser=optimiser, labels=False, max_iterations=8)
+    assert parser.fit(partial).score(made(10, seed=1)) > 0.95
+
+
+def test_partial_trees_whose_arcs_cross():
+    crossing = np.array([3, 4, -1, -1])
+    assert not may_be_projective(crossing)
+    assert may_be_projective(np.array([3, -1, -1, 3]))
+    for heads in all_trees(4):
+        known = heads.copy()
+        known[1] = -1
+        completions = [
+            tree
+            for tree in all_trees(4)
+            if is_projective(tree) and (tree == known)[known >= 0].all()
+        ]
+        assert may_be_projective(known) == bool(completions)
+        kept = nearest_projective(known, single_root=True)
+        n_kept = max(
+            (tree == known)[known >= 0].sum() for tree in all_trees(4) if is_projective(tree)
+        )
+        assert (kept >= 0).sum() == n_kept
+    partial = [each.replaced("HEAD", ["3", "4", "_", "_"]) for each in parse_conllu(CROSSING * 3)]
+    parser = DependencyParser(**SMALL, projective=True, labels=False, max_iterations=3)
+    assert parser.fit(partial).n_lifted_ == 3
+    assert np.isfinite(parser.weights_).all()
+
+
+def test_sentences_without_heads_do_not_make_a_parser_projective():
+    sentences = parse_conllu(CROSSING * 2)
+    raw = [each.replaced("HEAD", ["_"] * 4) for each in parse_conllu(CROSSING * 60)]
+    parser = DependencyParser(**SMALL, labels=False, max_iterations=1)
+    assert not parser.fit(sentences + raw).model_.projective
+
+
+def test_markers_are_of_the_columns_of_the_training_sentences():
+    columns = {
+        "FORM": ("Into", "the", "house", "goes"),
+        "UPOS": ("ADP", "DET", "NOUN", "VERB"),
+        "HEAD": ("3", "3", "4", "0"),
+    }
+    sentence = Sentence(columns)
+    parser = DependencyParser(**SMALL, labels=False).fit([sentence] * 3)
+    more = Sentence({**columns, "LEMMA": ("in", "the", "house", "go")})
+    (before,), (after,) = parser.predict_marginals([sentence]), parser.predict_marginals([more])
+    np.testing.assert_array_equal(before, after)
+    # An adposition without a lemma still marks the words behind it, by its form.
+    none = Sentence({**columns, "LEMMA": ("_",) * 4})
+    assert read_words([none]).columns["MARKER"].values == ("", "into")
+
+
+def test_weights_of_sentences_count_for_labels():
+    right = made(1, seed=1)[0]
+    wrong = right.replaced("DEPREL", ["dep"] * len(right))
+    parser = DependencyParser(**SMALL, max_iterations=1)
+    parser.fit([right, wrong, wrong], sample_weights=[1.0, 0.0, 0.0])
+    assert tuple(parser.predict([right])[0][1]) == right.column("DEPREL")
+    assert parser.fit([right, wrong, wrong]).predict([right])[0][1] == ["dep"] * len(right)
+
+
+def test_an_interrupt_ends_both_runs(monkeypatch):
+    calls = []
+
+    def interrupted(*arguments, **options):
+        calls.append(options["log"])
+        return replace(train(*arguments, **options), interrupted=True)
+
+    monkeypatch.setattr(fit, "train", interrupted)
+    parser = DependencyParser(**SMALL, labels=False, objective="risk", max_iterations=1)
+    assert parser.fit(made(3)).training_.interrupted
+    assert len(calls) == 1
+
+
+def test_risk_and_entropy():
+    few, rest = made(6), [[*zip(s.column("FORM"), s.column("UPOS"), strict=True)] for s in made(30)]
+    labelled = [[*zip(s.column("FORM"), s.column("UPOS"), strict=True)] for s in few]
+    trees = [heads_of(sentence) for sentence in few]
+    plain = DependencyParser(**SMALL, max_iterations=3).fit(labelled, trees)
+    for options in (
+        {"objective": "risk"},
+        {"entropy_weight": 0.5, "entropy_ramp": 1},
+        {"entropy_weight": 0.5, "renyi_alpha": 2.0},
+    ):
+        parser = DependencyParser(**SMALL, max_iterations=3, **options)
+        unlabelled = rest if "entropy_weight" in options else ()
+        parser.fit(labelled, trees, unlabelled=unlabelled)
+        assert parser.entropy(rest).sum() < plain.entropy(rest).sum()
+    with pytest.raises(ValueError, match="no sentence came without heads"):
+        DependencyParser(**SMALL, entropy_weight=0.1).fit(labelled, trees)
+
+
+def test_rules_without_any_tree():
+    rules = [
+        ArcRule.of("VERB", "NOUN", "any", 0.98),
+        ArcRule.of("NOUN", "DET", "any", 0.98),
+        ArcRule.of("ROOT", "VERB", "any", 0.98),
+    ]
+    sentences = [s.replaced("HEAD", ["_"] * len(s)) for s in made(20)]
+    parser = DependencyParser(**SMALL, rules=rules, labels=False, l2=0.01, max_iterations=60)
+    assert parser.fit(sentences).score(made(10, seed=1)) > 0.75
+    with pytest.raises(ValueError, match="lbfgs"):
+        DependencyParser(**SMALL, rules=rules, optimiser="adam").fit(sentences)
+
+
+def test_resumed_training_ends_where_an_unbroken_one_does(tmp_path, monkeypatch):
+    options = {**SMALL, "labels": False, "batch_sentences": 8}
+    whole = DependencyParser(**options, max_iterations=4).fit(made(20))
+    path = tmp_path / "run.checkpoint"
+
+    def first_two(where, run, about):
+        if run.state.iteration == 2:
+            checkpoints.write_checkpoint(where, run, about)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, "write_checkpoint", first_two)
+        DependencyParser(**options, max_iterations=4, checkpoint=path, checkpoint_seconds=0.0).fit(
+            made(20)
+        )
+    again = DependencyParser(**options, max_iterations=4, checkpoint=path, resume=True)
+    again.log = tmp_path / "log.jsonl"
+    np.testing.assert_array_equal(again.fit(made(20)).weights_, whole.weights_)
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) >= 2
+
+
+def test_held_out_sentences_stop_training():
+    parser = DependencyParser(**SMALL, labels=False, max_iterations=30, patience=2)
+    parser.fit(made(20), held_out=made(10, seed=5))
+    assert parser.training_.n_iterations < 30
+    assert "held-out" in parser.training_.reason
+
+
+def test_warm_start():
+    first = DependencyParser(**SMALL, labels=False, max_iterations=5).fit(made(20))
+    again = DependencyParser(**SMALL, labels=False, max_iterations=0, warm_start=first)
+    np.testing.assert_array_equal(again.fit(made(20)).weights_, first.weights_)
+    with pytest.raises(ValueError, match="n_bits"):
+        DependencyParser(**{**SMALL, "n_bits": 10}, warm_start=first).fit(made(20))
+
+
+def test_nearest_projective_tree_needs_the_fewest_steps():
+    rng = np.random.default_rng(0)
+    trees = [tree for tree in all_trees(5) if not is_projective(tree)]
+    every, _ = all_projective_trees((6, 6), single_root=True)
+    for index in rng.choice(len(trees), 30, replace=False):
+        heads = trees[index]
+        found = nearest_projective(heads, single_root=True)
+        assert is_projective(found)
+        assert steps(heads, found) == min(steps(heads, tree) for tree in every)
+    straight = np.array([2, 0, 2, 3, 2])
+    assert nearest_projective(straight, single_root=True).tolist() == straight.tolist()
+
+
+def steps(heads, lifted):
+    """How many steps up the lifted heads are; infinitely many if one is no ancestor."""
+    total = 0.0
+    for word, head in enumerate(lifted):
+        path, above = [], word + 1
+        while above != 0:
+            above = int(heads[above - 1])
+            path.append(above)
+        total += path.index(head) if head in path else np.inf
+    return total
+
+
+def test_crossing_arcs_in_a_projective_parser():
+    sentences = parse_conllu(CROSSING) + parse_conllu(CROSSING)
+    parser = DependencyParser(**SMALL, projective=True).fit(sentences)
+    assert parser.n_lifted_ == 2
+    assert is_projective(parser.predict(sentences)[0][0])
+    free = DependencyParser(**SMALL).fit(sentences)
+    assert not free.model_.projective
+    assert DependencyParser(**SMALL, labels=False).fit(made(3)).model_.projective
+    assert free.n_lifted_ == 0
+    assert free.predict(sentences)[0][0].tolist() == [3, 4, 0, 3]
+    assert is_projective(free.predict(sentences, projective=True)[0][0])
+
+
+def test_mistakes():
+    with pytest.raises(ValueError, match="learnt nothing"):
+        DependencyParser().predict([["a"]])
+    with pytest.raises(ValueError, match="objective is 'best'"):
+        DependencyParser(objective="best").fit(made(2))
+    with pytest.raises(ValueError, match="n_bits is 40"):
+        DependencyParser(n_bits=40).fit(made(2))
+    with pytest.raises(ValueError, match="nothing says what to learn"):
+        DependencyParser(**SMALL).fit([["a", "b"]])
+    with pytest.raises(ValueError, match="LEMMA"):
+        DependencyParser(**SMALL, features="head.lemma modifier.lemma").fit(made(2))
+    with pytest.raises(ValueError, match="no sentences came"):
+        DependencyParser(**SMALL).fit([])
+    with pytest.raises(ValueError, match="rate is -1"):
+        DependencyParser(**SMALL, rate=-1).fit(made(2))
+    with pytest.raises(ValueError, match="labels came for 1 sentences"):
+        DependencyParser(**SMALL).fit([["a", "b"]] * 2, [[2, 0]] * 2, [["dep", "root"]])
+    with pytest.raises(ValueError, match="sentence 0 has 2 words and 1 labels"):
+        DependencyParser(**SMALL).fit(
+            [["a", "b"]] * 2, [[2, 0]] * 2, [["dep"], ["root", "dep", "root"]]
+        )
+    cycle = made(1)[0].replaced("HEAD", ["2", "1", "0", "5", "3"][: len(made(1)[0])])
+    with pytest.raises(ValueError, match="line 1"):
+        DependencyParser(**SMALL).fit([cycle])
