@@ -68,6 +68,13 @@ def test_long_lines_can_be_skipped(run):
     assert "skipped" in err
 
 
+@pytest.mark.parametrize("long", ["cut", "skip"])
+def test_the_probability_of_long_lines_is_not_known(run, long):
+    status, out, _ = run(f"predict itg.model ugly.fr --long {long} --log-probability")
+    assert status == 0
+    assert [line.split(" ||| ")[-1] == "nan" for line in out.splitlines()] == [False] * 3 + [True]
+
+
 def test_more_than_one_answer(run):
     _, out, _ = run("predict itg.model a.fr --k-best 2")
     first = out.split("\n")[0].split(" ||| ")

@@ -148,8 +148,31 @@ def test_what_is_skipped_is_counted(generative, lexicon):
     chosen, skipped, bound = choose_pairs(lexicon, source, target, LikelihoodOptions())
     assert chosen.tolist() == [0, 1, 2, 3, 4]
     assert (skipped.too_long, skipped.beyond_bound, skipped.repeated) == (1, 1, 5)
+    assert len(chosen) + sum(skipped) == len(source)
     assert isinstance(bound, Bound)
     assert "5 came before" in str(skipped)
+    chosen, skipped, _ = choose_pairs(lexicon, source, target, LikelihoodOptions(n_pairs=2))
+    assert (len(chosen), skipped.spare) == (2, 3)
+    assert len(chosen) + sum(skipped) == len(source)
+
+
+def test_what_is_skipped_is_told(generative):
+    gold = [Alignment(((0, 0),))] * 3 + [None] * (len(SOURCE) - 3)
+    options = {**OPTIONS, "supervised.max_cells": 4}
+    aligner = ItgAligner.train(generative, SOURCE, TARGET, gold, options)
+    assert [each.repeated for each in aligner.skipped] == [5, 5]
+    assert (aligner.n_large_gold, aligner.weights is None) == (1, False)
+    options = {**OPTIONS, "supervised.max_cells": 1}
+    aligner = ItgAligner.train(generative, SOURCE, TARGET, gold, options)
+    assert (aligner.n_large_gold, aligner.weights) == (3, None)
+
+
+def test_a_supervised_crf_without_a_penalty(generative):
+    gold = [Alignment(((0, 0),))] * len(SOURCE)
+    options = {**OPTIONS, "supervised.l2": 0.0, "supervised.word_l2": 0.0}
+    aligner = ItgAligner.train(generative, SOURCE, TARGET, gold, options)
+    assert np.isfinite(aligner.weights).all()
+    assert aligner.posteriors(SOURCE, TARGET)[0][0, 0] > 0.5
 
 
 def test_where_all_pairs_are_too_long_it_starts_from_the_tables(generative):
@@ -168,3 +191,25 @@ def test_costs_of_links():
 def test_options_that_are_none():
     with pytest.raises(ValueError, match="crf_options has 'passes'; expected some of directions"):
         ItgOptions.of({"passes": 3})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("directions", 0, "a whole number from 1 to 2"),
+        ("k", "x", "a whole number from 1 on"),
+        ("k", 2.5, "a whole number from 1 on"),
+        ("pool", 7, "a number from 0 to 1"),
+        ("gold_share", float("nan"), "a number from 0 to 1"),
+        ("likelihood.batch_size", 0, "a whole number from 1 on"),
+        ("likelihood.held_out", 1.0, "a number from 0 to 0.9"),
+        ("supervised.l2", -1.0, "a number from 0 on"),
+        ("supervised.n_passes", True, "a whole number from 1 on"),
+    ],
+)
+def test_values_that_make_no_sense(name, value, expected):
+    with pytest.raises(
+        ValueError, match=f"crf_options has {name} = {value!r}; expected {expected}"
+    ):
+        ItgOptions.of({name: value})
+    assert ItgOptions.of({"most_cells": 0, "supervised.l2": 0, "pool": 1}).pool == 1

@@ -61,6 +61,32 @@ def test_probabilities_of_all_targets_sum_to_one():
     assert best.log_probability == pytest.approx(max(values), abs=1e-6)
 
 
+@pytest.mark.parametrize("sentence", [["new", "new"], ["new", "a", "new"], ["a", "new"], ["x"]])
+def test_probabilities_sum_to_one_where_words_are_copied(sentence):
+    translator = Translator(n_translations=2, max_iterations=1, **SMALL)
+    translator.fit([["a", "b"], ["b"], ["a"]], [["x", "y"], ["y"], ["x"]])
+    longest = translator._model.longest(len(sentence))
+    targets = [
+        list(each)
+        for m in range(longest + 1)
+        for each in itertools.product(["x", "y", "new"], repeat=m)
+    ]
+    values = translator.log_prob([sentence] * len(targets), targets)
+    np.testing.assert_allclose(np.exp(values).sum(), 1.0, **CLOSE)
+    assert translator.log_prob([["new"] * 2], [["new"] * 2])[0] > -np.inf
+
+
+def test_a_sentence_has_one_translation_wherever_it_stands(itg):
+    sentences = [["la", "maison", "verte"], ["la", "fleur"], ["une", "porte", "bleue"]]
+    options = {"decoder": "risk", "length": "any", "n_samples": 2, "sharpness": 0.3}
+    found = itg.predict(4 * sentences, **options)
+    assert found == 4 * found[:3]
+    assert itg.predict(sentences[::-1], **options) == found[2::-1]
+    # The numbers are random, still: another seed draws others.
+    others = [itg.predict(sentences, **options, seed=seed) for seed in range(1, 6)]
+    assert any(each != found[:3] for each in others)
+
+
 def test_the_gradient_is_that_of_the_loss(itg):
     model = itg._model
     pairs = [model.encode_pair(x, y) for x, y in zip(*(side[:5] for side in bitext()), strict=True)]
@@ -146,6 +172,20 @@ def test_long_sentences(itg):
     words = ["la", "maison"] * 30
     assert len(itg.predict([words])[0]) > 20
     assert itg.predict([words, ["la", "maison"]], long="skip")[0] == ()
+    # A forest of them would take all memory there is.
+    for ask in (
+        lambda: itg.distribution(words),
+        lambda: itg.k_best([words], 2),
+        lambda: itg.sample([words], 2, np.random.default_rng(0)),
+        lambda: itg.log_prob([words], [["the"]]),
+    ):
+        with pytest.raises(ValueError, match="a sentence has 60 words; expected at most max_words"):
+            ask()
+
+
+def test_training_leaves_no_forests_of_pairs_behind(itg):
+    fresh = Translator(max_iterations=1, **SMALL).fit(*bitext())
+    assert fresh._model.cache.n_bytes == 0
 
 
 def test_pairs_that_are_skipped_are_counted():
@@ -160,6 +200,20 @@ def test_pairs_that_are_skipped_are_counted():
     assert counts.n_unreachable >= 1
     assert counts.n_used + counts.n_unreachable == 3 * len(source) + 1
     assert counts.n_edges > 0
+
+
+def test_pairs_of_hierarchical_rules_are_counted_too():
+    source, target = (3 * side for side in bitext())
+    # The last pairs, a fifth of all, are for the weights; rules know nothing of these words.
+    source[-2:], target[-2:] = [["la"], ["une"]], [["zebra"], ["zebra"]]
+    options = {"min_count": 1, "n_threads": 1, "progress": False}
+    counts = Translator("hiero", n_tuning=3, **options).fit(source, target).counts_
+    n_rules = int(0.8 * len(source))
+    assert (counts.n_pairs, counts.n_used, counts.n_unreachable) == (len(source), n_rules + 3, 0)
+    assert counts.n_spare == len(source) - n_rules - 3
+    counts = Translator("hiero", n_tuning=99, **options).fit(source, target).counts_
+    assert (counts.n_used, counts.n_unreachable, counts.n_spare) == (len(source) - 2, 2, 0)
+    assert "2 not reachable by the grammar" in str(counts)
 
 
 def test_the_same_seed_gives_the_same_model_for_any_number_of_threads():
@@ -200,6 +254,8 @@ def test_bad_input(itg):
         Translator().fit(["a b"], [["c"]])
     with pytest.raises(ValueError, match="no pair can be learnt from"):
         Translator(max_words=1, progress=False).fit([["a", "b"]], [["c"]])
+    with pytest.raises(ValueError, match="1 source and 2 target sentences"):
+        itg.log_prob([["la"]], [["the"], ["a"]])
     with pytest.raises(ValueError, match="learnt nothing yet"):
         Translator().predict([["a"]])
     with pytest.raises(ValueError, match="decoder is 'x'"):

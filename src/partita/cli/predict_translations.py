@@ -44,7 +44,7 @@ def run(model: Model, options: Options) -> None:
         lines = [" ".join(words) for words in found]
         if options.log_probability:
             values = [
-                float(model.estimator.log_prob([source], [words])[0]) if source else 0.0
+                log_probability(model, source, words)
                 for source, words in zip(sentences, found, strict=True)
             ]
             lines = [
@@ -90,6 +90,13 @@ def translate(
         sharpness=options.sharpness,
     )
     return found
+
+
+def log_probability(model: Model, source: tuple[str, ...], words: tuple[str, ...]) -> float:
+    """Of a translation; that of a sentence in pieces is not known."""
+    if len(source) > model.estimator.max_words:
+        return float("nan")
+    return float(model.estimator.log_prob([source], [words])[0]) if source else 0.0
 
 
 def k_best(model: Model, sentences: Sequence[tuple[str, ...]], k: int) -> list[str]:

@@ -115,6 +115,13 @@ def run(options: Options) -> None:
     source, target = [pair.source for pair in pairs], [pair.target for pair in pairs]
     aligner.fit(source, target, alignments)
     say_skipped(aligner.n_empty_, aligner.n_longer_, aligner.max_words)
+    if aligner.crf_ is not None:
+        for skipped in aligner.crf_.skipped:
+            say(f"Latent-variable CRF: {skipped}")
+        if alignments is not None:
+            say(
+                f"Supervised CRF: {aligner.crf_.n_large_gold:,} pairs with gold links are too large"
+            )
     save_model(options.output, aligner, {})
     say(f"Wrote {options.output}: learnt from {aligner.n_pairs_:,} pairs")
 

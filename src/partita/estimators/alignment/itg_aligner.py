@@ -13,7 +13,12 @@ from partita.estimators.alignment import itg_supervised
 from partita.estimators.alignment.generative import Generative, Sentences
 from partita.estimators.alignment.itg_features import Evidence
 from partita.estimators.alignment.itg_lexicon import LinkLexicon
-from partita.estimators.alignment.itg_likelihood import LikelihoodOptions, Say, train_translation
+from partita.estimators.alignment.itg_likelihood import (
+    LikelihoodOptions,
+    Say,
+    Skipped,
+    train_translation,
+)
 from partita.estimators.alignment.itg_model import TranslationModel
 from partita.estimators.alignment.itg_supervised import SupervisedOptions, train_supervised
 from partita.grammars.alignments import PairAlignments
@@ -52,11 +57,46 @@ class ItgOptions:
                 names = [f"{key}.{n}" if key else n for key in known for n in sorted(known[key])]
                 raise ValueError(f"crf_options has {name!r}; expected some of {', '.join(names)}.")
             chosen[section][rest] = value
-        return cls(
+        options = cls(
             **chosen[""],
             likelihood=LikelihoodOptions(**chosen["likelihood"]),
             supervised=SupervisedOptions(**chosen["supervised"]),
         )
+        options._check()
+        return options
+
+    def _check(self) -> None:
+        """Values that make no sense, before anything is computed."""
+        sections: list[tuple[str, ItgOptions | LikelihoodOptions | SupervisedOptions]] = [
+            ("", self),
+            ("likelihood.", self.likelihood),
+            ("supervised.", self.supervised),
+        ]
+        for prefix, section in sections:
+            for field in fields(section):
+                if field.name in ("likelihood", "supervised"):
+                    continue
+                value, is_whole = getattr(section, field.name), type(field.default) is int
+                least, most = LIMITS.get(prefix + field.name, (1 if is_whole else 0, np.inf))
+                is_number = isinstance(value, int if is_whole else (int, float))
+                if not is_number or isinstance(value, bool) or not least <= value <= most:
+                    kind = "a whole number" if is_whole else "a number"
+                    end = f"to {most}" if most < np.inf else "on"
+                    raise ValueError(
+                        f"crf_options has {prefix + field.name} = {value!r}; expected {kind} from "
+                        f"{least} {end}."
+                    )
+
+
+LIMITS: dict[str, tuple[float, float]] = {
+    "directions": (1, 2),
+    "pool": (0, 1),
+    "gold_share": (0, 1),
+    "most_cells": (0, np.inf),
+    "likelihood.held_out": (0, 0.9),
+    "supervised.max_cells": (0, np.inf),
+}
+"""Least and most of the options; others are whole numbers from 1 on, or numbers from 0 on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +115,10 @@ class ItgAligner:
     weights: FloatArray | None
     """Of the supervised CRF."""
     options: ItgOptions
+    skipped: tuple[Skipped, ...] = ()
+    """Pairs that each translation CRF was not trained on, and why; not in a model file."""
+    n_large_gold: int = 0
+    """Pairs with gold links that are too large to learn from; not in a model file."""
 
     @classmethod
     def train(
@@ -91,8 +135,8 @@ class ItgAligner:
         progress = given.pop("progress", None)
         say = _say if (sys.stderr.isatty() if progress is None else progress) else None
         chosen = ItgOptions.of(given)
-        latent = _train_latent(generative, source, target, chosen, seed, n_threads, say)
-        aligner = cls(generative, latent, None, chosen)
+        latent, skipped = _train_latent(generative, source, target, chosen, seed, n_threads, say)
+        aligner = cls(generative, latent, None, chosen, skipped)
         if alignments is None:
             return aligner
         labelled = [k for k, alignment in enumerate(alignments) if alignment is not None]
@@ -122,8 +166,9 @@ class ItgAligner:
                 f"Supervised CRF: {len(small):,} pairs with gold links; {len(gold) - len(small):,} "
                 f"have more than {limit:,} places for a link and are skipped."
             )
+        n_large_gold = len(gold) - len(small)
         if not small:
-            return self
+            return replace(self, n_large_gold=n_large_gold)
         sides = [source[k] for k in small], [target[k] for k in small]
         result = train_supervised(
             self.evidence(*sides),
@@ -135,7 +180,7 @@ class ItgAligner:
         )
         if say is not None:
             say(f"Supervised CRF: {result.reason}")
-        return replace(self, weights=result.weights)
+        return replace(self, weights=result.weights, n_large_gold=n_large_gold)
 
     def evidence(self, source: Sentences, target: Sentences) -> list[Evidence]:
         """What the generative models and the translation CRFs believe of each pair."""
@@ -255,12 +300,15 @@ def _train_latent(
     seed: int,
     n_threads: int | None,
     say: Say | None,
-) -> tuple[TranslationModel, ...]:
-    """log P(target | source), and log P(source | target) where both directions are asked for."""
+) -> tuple[tuple[TranslationModel, ...], tuple[Skipped, ...]]:
+    """log P(target | source), and log P(source | target) where both directions are asked for.
+
+    And the pairs that each of them skipped.
+    """
     words = generative.source_words, generative.target_words
     tables = generative.forward.table, generative.backward.table
     numbers = words[0].encode(source), words[1].encode(target)
-    models = []
+    models, skipped = [], []
     ways = [(words, tables, numbers), (words[::-1], tables[::-1], numbers[::-1])]
     for (x, y), (forward, backward), (one, two) in ways[: options.directions]:
         lexicon = LinkLexicon.learn(x, y, forward, backward, options.k)
@@ -268,7 +316,8 @@ def _train_latent(
             lexicon, one, two, options.likelihood, seed=seed, n_threads=n_threads, say=say
         )
         models.append(TranslationModel(lexicon, trained.weights, forward, backward))
-    return tuple(models)
+        skipped.append(trained.skipped)
+    return tuple(models), tuple(skipped)
 
 
 def _link_marginals(

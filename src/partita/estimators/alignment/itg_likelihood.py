@@ -28,7 +28,7 @@ CONSTANTS = ("insertion", "inverted")
 
 @dataclass(frozen=True)
 class Bound:
-    """n, the longest target of a source sentence: slope * n_source + `SPARE`, rounded up.
+    """n, the longest target of a source sentence: slope * n_source, rounded up, + `spare`.
 
     >>> Bound(1.5)(np.array([2, 4]))
     array([6, 9])
@@ -60,12 +60,14 @@ class Skipped(NamedTuple):
     """Came before: stock phrases would teach that sentences are short and never inverted."""
     empty: int
     """No derivation."""
+    spare: int
+    """Not needed, since there are enough."""
 
     def __str__(self) -> str:
         return (
             f"{self.too_long:,} pairs are too long, {self.beyond_bound:,} have targets beyond the "
             f"bound of their length, {self.repeated:,} came before, {self.empty:,} have no "
-            "derivation; all of these are skipped"
+            f"derivation, {self.spare:,} are more than asked for; all of these are skipped"
         )
 
 
@@ -188,7 +190,7 @@ class LikelihoodOptions:
     max_words: int = 15
     """Longest sentence, on either side."""
     n_pairs: int = 5000
-    """Most pairs; the first of those that are short enough, evenly spread over the corpus."""
+    """Most pairs, evenly spread over those of the bitext that can be learnt from."""
     n_passes: int = 3
     batch_size: int = 16
     rate: float = 0.05
@@ -295,13 +297,14 @@ def choose_pairs(
     first = {(source[k].tobytes(), target[k].tobytes()): k for k in within[::-1].tolist()}
     different = np.array(sorted(first.values()), dtype=np.int64)
     repeated, within = len(within) - len(different), different
-    if len(within) > options.n_pairs:
+    spare = max(len(within) - options.n_pairs, 0)
+    if spare:
         within = within[np.linspace(0, len(within) - 1, options.n_pairs).astype(np.int64)]
     # Any word may be deleted or inserted, unless the lexicon says that it never is.
     can_insert = [np.isfinite(lexicon.log_inserted[target[place]]).all() for place in within]
     kept = within[np.array(can_insert, dtype=np.bool_)]
     beyond = int((m[short] > bound(n[short])).sum())
-    skipped = Skipped(len(n) - len(short), beyond, repeated, len(within) - len(kept))
+    skipped = Skipped(len(n) - len(short), beyond, repeated, len(within) - len(kept), spare)
     return kept, skipped, bound
 
 

@@ -124,8 +124,8 @@ def train_supervised(
         batches.append(
             Batch(PartDistribution, pairs, features, {"ExponentialCost": np.concatenate(target)})
         )
-    scale = np.ones(N_WEIGHTS)
-    scale[len(LINK_VALUES) : len(LINK_VALUES) + N_BUCKETS] = options.word_l2 / options.l2
+    scale = np.full(N_WEIGHTS, options.l2)
+    scale[len(LINK_VALUES) : len(LINK_VALUES) + N_BUCKETS] = options.word_l2
     n_steps = len(batches) * options.n_passes
     stochastic = Adam(
         rate=Linear(options.rate, warm_up=n_steps // 10 + 1),
@@ -135,7 +135,7 @@ def train_supervised(
     return train(
         build_corpus(ExponentialCost(), batches, workers=n_threads),
         LBFGS(n_iterations=30) if len(gold) <= FEW_PAIRS else stochastic,
-        penalty=Penalty(l2=options.l2, scale=scale),
+        penalty=Penalty(l2=1.0, scale=scale),
         seed=seed,
         progress=False,
     )

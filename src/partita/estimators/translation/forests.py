@@ -74,6 +74,11 @@ class ForestCache:
             self.n_bytes += size
         return forest
 
+    def forget_pairs(self) -> None:
+        """Give up the forests of pairs, which only training asks for again."""
+        self._pairs.clear()
+        self.n_bytes = 0
+
     def is_reachable(self, pair: EncodedPair) -> bool:
         """Whether the pair has a derivation."""
         if (pair.target < 0).any() or len(pair.target) > pair.source.parts.longest:

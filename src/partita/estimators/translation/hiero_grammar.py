@@ -111,7 +111,7 @@ class HieroRules:
         features[:, 2] = _lexical(tables[0], [(p.source, p.target) for p in pairs])
         features[:, 3] = _lexical(tables[1], [(p.target, p.source) for p in pairs])
         features[:, 9] = number == 1
-        features[:, 4:9] = [_shape(pair) for pair in pairs]
+        features[:, 4:9] = np.reshape([_shape(pair) for pair in pairs], (-1, 5))
         first = offsets_of(np.array([len(rules) for rules in kept], dtype=np.int64))
         return cls(*words, Sides.of(sources), first, Sides.of(targets), features)
 

@@ -111,10 +111,18 @@ def fit_hiero(
         _rules(teaching, options, say), np.array(FIRST_WEIGHTS), options.longest_phrase
     )
     say(f"Rules: {len(model.rules.targets):,} over {len(model.rules.sources):,} source sides")
-    result = _tuned(model, tuning[:n_tried], options, say)
+    result, n_reached, n_unreachable = _tuned(model, tuning[:n_tried], options, say)
     model.weights = result.weights
-    n_all = counts.n_empty + counts.n_long + len(kept)
-    return model, result, replace(counts, n_pairs=n_all, n_used=len(kept))
+    counts = replace(counts, n_pairs=counts.n_empty + counts.n_long + len(kept))
+    if held_out is not None:
+        return model, result, replace(counts, n_used=len(kept))
+    counts = replace(
+        counts,
+        n_used=n_rules + n_reached,
+        n_unreachable=n_unreachable,
+        n_spare=len(kept) - n_rules - n_reached - n_unreachable,
+    )
+    return model, result, counts
 
 
 def _rules(
@@ -156,17 +164,21 @@ def _tuned(
     pairs: Sequence[tuple[Words, Words]],
     options: TranslatorOptions,
     say: Say,
-) -> TrainingResult:
-    """The weights; those to start from where no pair can be reached."""
-    corpus = hiero_corpus(
+) -> tuple[TrainingResult, int, int]:
+    """The weights, from how many pairs, and how many could not be reached.
+
+    Where none can be reached, they are those to start from.
+    """
+    corpus, n_unreachable = hiero_corpus(
         model.rules, pairs, model.longest_span, options.n_tuning, n_threads=options.n_threads
     )
     if corpus is None:
         reason = "No pair to learn the weights from can be reached; they are the first ones."
         say(reason)
-        return TrainingResult(model.weights, float("nan"), 0, reason, ())
-    say(f"Weights from {corpus.n_sentences // 2:,} of {len(pairs):,} pairs without rules")
-    return train(
+        return TrainingResult(model.weights, float("nan"), 0, reason, ()), 0, n_unreachable
+    n_reached = corpus.n_sentences // 2
+    say(f"Weights from {n_reached:,} pairs; {n_unreachable:,} others cannot be reached")
+    result = train(
         corpus,
         penalty=options.penalty,
         weights=model.weights,
@@ -177,3 +189,4 @@ def _tuned(
         resume=options.resume,
         progress=options.progress,
     )
+    return result, n_reached, n_unreachable

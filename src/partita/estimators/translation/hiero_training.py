@@ -87,15 +87,20 @@ def hiero_corpus(
     most_pairs: int,
     *,
     n_threads: int | None = None,
-) -> Corpus | None:
-    """log Z(x) - log Z(x, y) of the first pairs that can be reached; None where none can."""
+) -> tuple[Corpus | None, int]:
+    """log Z(x) - log Z(x, y) of the first pairs that can be reached; None where none can.
+
+    And how many pairs were tried that cannot be reached.
+    """
     batches: list[Batch] = []
+    n_unreachable = 0
     for source, target in pairs:
         if len(batches) == most_pairs:
             break
         sentence = HieroSentence.of(rules, source)
         observed = sentence.pair(target, longest_span)
         if observed is None:
+            n_unreachable += 1
             continue
         forests = [sentence.tied(observed), sentence.tied(sentence.all(longest_span))]
         features = RepeatedFeatures(MatrixFeatures(sentence.features), 2)
@@ -105,6 +110,6 @@ def hiero_corpus(
             Batch(HypergraphDistribution, TiedForests(forests, sizes), features, targets)
         )
     if not batches:
-        return None
+        return None, n_unreachable
     assert batches[0].features.n_weights == len(FEATURES)
-    return build_corpus(ContrastiveEstimation(), batches, workers=n_threads)
+    return build_corpus(ContrastiveEstimation(), batches, workers=n_threads), n_unreachable

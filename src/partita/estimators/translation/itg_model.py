@@ -173,6 +173,7 @@ def fit_itg(
         )
     result = _train(model, pairs, held_out, options, say)
     model.weights = result.weights
+    model.cache.forget_pairs()
     return model, result, counts
 
 

@@ -134,13 +134,16 @@ class PairCounts:
     n_unreachable: int = 0
     n_used: int = 0
     n_edges: int = 0
-    """Of the forests of the pairs that are used, both of each."""
+    """Of the forests of the pairs that are used, both of each. (itg)"""
+    n_spare: int = 0
+    """Left aside for the weights, and not needed. (hiero)"""
 
     def __str__(self) -> str:
         reasons = [
             (self.n_empty, "with an empty side"),
             (self.n_long, "too long"),
             (self.n_unreachable, "not reachable by the grammar"),
+            (self.n_spare, "not needed"),
         ]
         skipped = ", ".join(f"{count:,} {reason}" for count, reason in reasons if count)
         text = f"{self.n_pairs:,} pairs: {self.n_used:,} used"

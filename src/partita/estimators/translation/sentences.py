@@ -24,8 +24,8 @@ COMPANION, ANYWHERE = 1, 0
 class SourceSentence:
     """Words, parts, and what features need of them.
 
-    Target words have the numbers of the lexicon; the copy of the unknown word at place s has the
-    number n_target + s.
+    Target words have the numbers of the lexicon; the copy of an unknown word has the number
+    n_target + s, where s is the first place of that word in the sentence.
     """
 
     text: tuple[str, ...]
@@ -98,7 +98,7 @@ def _links(
     without = np.flatnonzero(np.diff(starts) == 0)
     if without.size == 0:
         return Choices(words, starts), kinds, values
-    copies = np.array([_copy(lexicon, text[place], place) for place in without.tolist()])
+    copies = np.array([_copy(lexicon, text, place) for place in without.tolist()])
     places = starts[without]
     values = np.insert(values, places, np.array(COPY_VALUES), axis=0)
     more = np.concatenate([[0], np.cumsum(np.diff(starts) == 0)])
@@ -109,9 +109,10 @@ def _links(
     )
 
 
-def _copy(lexicon: TranslationLexicon, word: str, place: int) -> int:
-    number = lexicon.target.number(word)
-    return len(lexicon.target) + place if number == UNKNOWN else number
+def _copy(lexicon: TranslationLexicon, text: tuple[str, ...], place: int) -> int:
+    number = lexicon.target.number(text[place])
+    # Equal words have equal numbers, or a target would be told apart from itself.
+    return len(lexicon.target) + text.index(text[place]) if number == UNKNOWN else number
 
 
 def _insertions(

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
+from zlib import crc32
 
 import numpy as np
 
@@ -172,11 +173,7 @@ class Translator(Parameters):
                 checked_sentences("held-out target", held_out[1]),
             )
         for one, other in (sides, *([unseen] if unseen else [])):
-            if len(one) != len(other):
-                raise ValueError(
-                    f"there are {len(one)} source and {len(other)} target sentences; expected one "
-                    "translation for each."
-                )
+            check_alike(one, other)
         began = time.perf_counter()
         fit = fit_itg if self.grammar == "itg" else fit_hiero
         self._model, self.training_, self.counts_ = fit(*sides, unseen, options, self._say)
@@ -234,9 +231,10 @@ class Translator(Parameters):
         if not 0 < sharpness < np.inf:
             raise ValueError(f"sharpness is {sharpness}; expected a number above 0.")
         found = []
-        for index, words in enumerate(checked_sentences("sentences", sentences)):
-            # Each sentence has its own numbers, so that its translation does not depend on others.
-            rng = np.random.default_rng([seed, index])
+        for words in checked_sentences("sentences", sentences):
+            # A sentence has its own random numbers: its translation depends neither on the others
+            # nor on its place among them.
+            rng = np.random.default_rng([seed, crc32(" ".join(words).encode())])
             pieces = self._pieces(words, long)
             words = ()
             for piece in pieces:
@@ -256,11 +254,23 @@ class Translator(Parameters):
         return cut_sentence(words, self.max_words)
 
     def distribution(self, words: Words) -> Scored:
-        """The forest of all derivations of a sentence, with scores: ask it anything."""
+        """The forest of all derivations of a sentence, with scores: ask it anything.
+
+        At most `max_words` words, here and in all that is asked of a sentence as a whole.
+        """
         self._check_fitted()
+        self._check_length(words)
         if not words:
             raise ValueError("the sentence has no words; expected at least one.")
         return self._model.scored(tuple(words))
+
+    def _check_length(self, words: Words) -> None:
+        if len(words) > self.max_words:
+            raise ValueError(
+                f"a sentence has {len(words)} words; expected at most max_words, "
+                f"{self.max_words}, since its forest grows with the fifth power. predict cuts such "
+                "sentences into pieces; set_params(max_words=...) allows longer ones."
+            )
 
     def k_best(self, sentences: Sequence[Words], k: int) -> list[list[Translation]]:
         """The k likeliest different translations of each sentence, with log-probabilities.
@@ -287,9 +297,11 @@ class Translator(Parameters):
     def log_prob(self, source: Sequence[Words], target: Sequence[Words]) -> FloatArray:
         """log p(y | x) of each pair, all derivations summed; -inf for what cannot be reached."""
         self._check_fitted()
-        pairs = zip(
-            checked_sentences("source", source), checked_sentences("target", target), strict=True
-        )
+        sides = checked_sentences("source", source), checked_sentences("target", target)
+        check_alike(*sides)
+        for words in sides[0]:
+            self._check_length(words)
+        pairs = zip(*sides, strict=True)
         return np.array([self._model.log_probability(*pair) for pair in pairs])
 
     def gloss(self, sentences: Sequence[Words]) -> list[tuple[str, ...]]:
@@ -344,6 +356,15 @@ class Translator(Parameters):
     def _check_fitted(self) -> None:
         if not hasattr(self, "_model"):
             raise ValueError("the translator has learnt nothing yet; call fit, or load a model.")
+
+
+def check_alike(source: Sequence[Words], target: Sequence[Words]) -> None:
+    """As many sentences on both sides."""
+    if len(source) != len(target):
+        raise ValueError(
+            f"there are {len(source)} source and {len(target)} target sentences; expected one "
+            "translation for each."
+        )
 
 
 def checked_sentences(name: str, sentences: Iterable[Words]) -> list[tuple[str, ...]]:
