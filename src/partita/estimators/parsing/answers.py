@@ -1,6 +1,8 @@
 """Questions to a parser, batch by batch: decoding under constraints, labels."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -30,6 +32,18 @@ N_CANDIDATES = 8
 def with_projective(model: ParserModel, projective: bool) -> ParserModel:
     """The same model over another set of trees."""
     return replace(model, projective=projective)
+
+
+def in_threads(
+    answer: Callable[[Piece], list[Any]], pieces: Iterable[Piece], n_threads: int | None
+) -> Iterator[list[Any]]:
+    """The answer to each piece, in order, whichever thread gave it; all cores for None."""
+    n_threads = n_threads or os.cpu_count() or 1
+    if n_threads == 1:
+        yield from map(answer, pieces)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        yield from pool.map(answer, pieces)
 
 
 @dataclass(frozen=True)
