@@ -27,6 +27,10 @@ def test_threads_do_not_matter():
     )
     np.testing.assert_array_equal(one.weights_, two.weights_)
     np.testing.assert_array_equal(one.label_weights_, two.label_weights_)
+    # Enough words for several pieces, of which some end before others.
+    long = [[("dog", "NOUN")] * n_words for n_words in (150, 3, 180, 20, 170, 2)]
+    for (first, _), (second, _) in zip(one.predict(long), two.predict(long), strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("optimiser", ["adam", "adagrad", "sgd", "lbfgs"])
@@ -211,6 +215,22 @@ def test_crossing_arcs_in_a_projective_parser():
     assert free.n_lifted_ == 0
     assert free.predict(sentences)[0][0].tolist() == [3, 4, 0, 3]
     assert is_projective(free.predict(sentences, projective=True)[0][0])
+
+
+def test_the_mean_of_several_models(tmp_path):
+    options = {**SMALL, "labels": False, "max_iterations": 3, "batch_sentences": 8}
+    sentences = made(20)
+    singles = [DependencyParser(**{**options, "seed": seed}).fit(sentences) for seed in (0, 1)]
+    mean = DependencyParser(**options, n_models=2, checkpoint=tmp_path / "run").fit(sentences)
+    weights = (singles[0].weights_ + singles[1].weights_) / 2
+    np.testing.assert_allclose(mean.weights_, weights, rtol=0, atol=1e-12)
+    assert not np.allclose(singles[0].weights_, singles[1].weights_)
+    again = DependencyParser(**options, n_models=2, checkpoint=tmp_path / "run", resume=True)
+    np.testing.assert_array_equal(again.fit(sentences).weights_, mean.weights_)
+    one = DependencyParser(**options, optimiser="lbfgs", n_models=2).fit(sentences)
+    np.testing.assert_array_equal(
+        one.weights_, DependencyParser(**options, optimiser="lbfgs").fit(sentences).weights_
+    )
 
 
 def test_mistakes():

@@ -40,6 +40,7 @@ ARGUMENTS = (
     Argument("rate", float, None, "first learning rate (default: by optimiser)"),
     Argument("max_iterations", int, None, "most passes"),
     Argument("batch_sentences", int, 150, "sentences of a mini-batch, on average"),
+    Argument("n_models", int, 1, "models to train, whose weights are averaged"),
     Argument("entropy_weight", float, 0.0, "of the entropy of sentences without trees"),
     Argument("entropy_ramp", int, 5, "passes until that weight is reached"),
     Argument("renyi_alpha", float, None, "order of the entropy, if it is to be Rényi's"),

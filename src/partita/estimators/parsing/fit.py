@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from partita.estimators.parsing.explain import strongest_features
 from partita.estimators.parsing.keys import kind_column
 from partita.estimators.parsing.label_training import fit_labels
 from partita.estimators.parsing.labels import LabelModel
-from partita.estimators.parsing.material import FULL, NONE, sorted_material, targets_of
+from partita.estimators.parsing.material import FULL, NONE, Material, sorted_material, targets_of
 from partita.estimators.parsing.model import Encoded, ParserModel
 from partita.estimators.parsing.plan import BATCHES_PER_STEP, Plan
 from partita.estimators.parsing.templates import columns_of, default_templates, read_templates
@@ -47,7 +48,11 @@ def fit_parser(
         raise ValueError("no sentences came; expected some to learn from.")
     known, names = targets_of(sentences, heads, labels, single_root=plan.single_root)
     plan = plan.decided(known)
-    material = sorted_material(plan, sentences, known, names, unlabelled, sample_weights)
+
+    def sorted_for(each: Plan) -> Material:
+        return sorted_material(each, sentences, known, names, unlabelled, sample_weights)
+
+    material = sorted_for(plan)
     words = read_words(material.sentences)
     templates = _templates(plan, words)
     lexicon = Lexicon.learn(words, plan.min_count, kind_column(templates))
@@ -56,19 +61,12 @@ def fit_parser(
         templates, lexicon, plan.n_bits, bool(plan.projective), plan.single_root, columns
     )
     encoded = Encoded(words, model.maker.keys(words))
-    lessons = Lessons(
-        model,
-        encoded,
-        material.heads,
-        material.counts,
-        material.weights,
-        plan.entropy_weight,
-        plan.entropy_ramp,
-        plan.renyi_alpha,
-        _rules(plan, material.sentences),
-        n_parts=max(_parts_of_batch(words, plan.batch_sentences) // BATCHES_PER_STEP, 1),
-    )
-    training = _trained(plan, lessons, _judge(model, held_out))
+    judge = _judge(model, held_out)
+    first = partial(_trained, plan, _lessons(plan, model, material, encoded), judge)
+    further = [
+        partial(_trained_anew, each, model, sorted_for, judge) for each in plan.further_models()
+    ]
+    training = _averaged([first, *further])
     label_model, label_weights = None, None
     if plan.labels and material.labels is not None:
         label_model, label_weights = fit_labels(plan, material, encoded, model)
@@ -129,6 +127,44 @@ def _judge(
         return n_wrong / n_known
 
     return wrong_heads
+
+
+def _lessons(plan: Plan, model: ParserModel, material: Material, encoded: Encoded) -> Lessons:
+    return Lessons(
+        model,
+        encoded,
+        material.heads,
+        material.counts,
+        material.weights,
+        plan.entropy_weight,
+        plan.entropy_ramp,
+        plan.renyi_alpha,
+        _rules(plan, material.sentences),
+        n_parts=max(_parts_of_batch(encoded.words, plan.batch_sentences) // BATCHES_PER_STEP, 1),
+    )
+
+
+def _averaged(runs: Sequence[Callable[[], TrainingResult]]) -> TrainingResult:
+    """The last run, with the mean of the weights of all."""
+    result = runs[0]()
+    total, n_models = result.weights, 1
+    for run in runs[1:]:
+        if result.interrupted:
+            break
+        result = run()
+        # A model that was broken off would only spoil the mean of the whole ones.
+        if not result.interrupted:
+            total, n_models = total + result.weights, n_models + 1
+    return replace(result, weights=total / n_models)
+
+
+def _trained_anew(
+    plan: Plan, model: ParserModel, sorted_for: Callable[[Plan], Material], judge: Any
+) -> TrainingResult:
+    """Another model of the same features, from the sentences in another order."""
+    material = sorted_for(plan)
+    encoded = model.encode(material.sentences)
+    return _trained(plan, _lessons(plan, model, material, encoded), judge)
 
 
 def _trained(plan: Plan, lessons: Lessons, judge: Any) -> TrainingResult:

@@ -43,6 +43,7 @@ class Plan:
     rate: float | None
     max_iterations: int | None
     batch_sentences: int
+    n_models: int
     entropy_weight: float
     entropy_ramp: int
     renyi_alpha: float | None
@@ -77,6 +78,7 @@ class Plan:
             ("label_bits", self.label_bits, 1, 24),
             ("min_count", self.min_count, 1, 2**31),
             ("batch_sentences", self.batch_sentences, 1, 2**31),
+            ("n_models", self.n_models, 1, 2**31),
         ):
             if not least <= number <= most:
                 raise ValueError(f"{name} is {number}; expected {least} to {most}.")
@@ -95,6 +97,18 @@ class Plan:
         taught = [each for each in heads if (each >= 0).any()]
         n_crossing = sum(not may_be_projective(each) for each in taught)
         return replace(self, projective=n_crossing < FEW_CROSSING * max(len(taught), 1))
+
+    def further_models(self) -> "list[Plan]":
+        """A plan for each model after the first, with a seed and files of its own."""
+        n_models = 1 if self.method == "lbfgs" else self.n_models
+        return [self._further(number) for number in range(1, n_models)]
+
+    def _further(self, number: int) -> "Plan":
+        checkpoint, log = (
+            None if path is None else f"{os.fspath(path)}.{number + 1}"
+            for path in (self.checkpoint, self.log)
+        )
+        return replace(self, seed=self.seed + number, checkpoint=checkpoint, log=log)
 
     @property
     def method(self) -> str:
