@@ -8,7 +8,7 @@ from partita.data.alignments import read_alignments
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def files(tmp_path_factory):
     directory = tmp_path_factory.mktemp("bitext")
     rng = np.random.default_rng(0)
     rows = [rng.permutation(8)[: rng.integers(1, 6)] for _ in range(100)]
@@ -26,19 +26,6 @@ def folder(tmp_path_factory):
     return directory
 
 
-@pytest.fixture
-def run(folder, capsys, monkeypatch):
-    monkeypatch.chdir(folder)
-
-    def runner(line):
-        capsys.readouterr()
-        status = main(line.split())
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return runner
-
-
 def test_training_says_what_it_left_out(run):
     status, _, err = run("train aligner train.s train.t -o other.model --model model1")
     assert status == 0
@@ -54,12 +41,12 @@ def test_one_file_of_both_sides(run):
     assert one.split("\n")[0] == "0-0 1-1 2-2"
 
 
-def test_one_line_for_each_pair(run, folder):
+def test_one_line_for_each_pair(run, files):
     status, out, err = run("predict links.model new.s --target new.t --probability -o found")
     assert status == 0
     assert out == ""
     assert "1 with an empty side" in err
-    found = read_alignments(folder / "found")
+    found = read_alignments(files / "found")
     assert len(found) == 3
     assert found[0].sure == ((0, 0), (1, 1), (2, 2))
     assert all(0.5 <= p <= 1 for p in found[0].probabilities.values())
@@ -80,19 +67,31 @@ def test_choices_when_used(run):
     assert "Left out: 1 pair with more than 2 words" in skipped[2]
 
 
-def test_drawings(run, folder):
+def test_drawings(run, files):
     assert run("predict links.model new.s --target new.t --draw pictures")[0] == 0
-    assert sorted(path.name for path in (folder / "pictures").iterdir()) == ["1.svg", "3.svg"]
-    assert "<svg" in (folder / "pictures" / "1.svg").read_text()
+    assert sorted(path.name for path in (files / "pictures").iterdir()) == ["1.svg", "3.svg"]
+    assert "<svg" in (files / "pictures" / "1.svg").read_text()
 
 
-def test_evaluation(run, folder):
+def test_evaluation(run, files):
     line = "evaluate links.model new.s --target new.t --links new.a --diagram bins.svg"
     status, out, _ = run(line)
     assert status == 0
     assert "AER" in out
     assert "sure links         4" in out
-    assert (folder / "bins.svg").exists()
+    assert (files / "bins.svg").exists()
+    _, _, err = run("evaluate links.model new.s --target new.t --links new.a --max-words 2")
+    assert "Left out: 1 pair with more than 2 words" in err
+
+
+def test_a_crf_says_what_it_skipped_without_a_terminal(run):
+    (status, _, err) = run(
+        "train aligner train.s train.t --model crf --n-threads 1 --gold new.s new.t new.a "
+        "-o crf.model --crf-options likelihood.n_passes=1,supervised.max_cells=4"
+    )
+    assert status == 0
+    assert err.count("pairs are too long") == 2
+    assert "1 pairs with gold links are too large" in err
 
 
 def test_inspection(run):
@@ -110,7 +109,7 @@ def test_inspection(run):
         ("train aligner -o x", "no data came"),
         ("train aligner --gold new.s new.t new.a -o x", "learns from words alone"),
         ("train aligner --model crf --gold new.s new.t new.s -o x", "new.s, line 1: found 's1'"),
-        ("train aligner both -o x --threshold 7", "threshold is 7.0; expected 0 to 1"),
+        ("train aligner both -o x --threshold 7", "threshold is 7.0; expected above 0, at most 1"),
         ("evaluate links.model new.s --target new.t", "name their file by --links"),
         ("evaluate links.model new.s --target new.t --links bad.a", "bad.a, line 3: the link 1-2"),
         ("predict links.model new.s", "new.s, line 1: found no |||"),

@@ -13,7 +13,7 @@ def lines(sentences):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def files(tmp_path_factory):
     """A bitext, a model of each grammar, and ugly input."""
     directory = tmp_path_factory.mktemp("translations")
     source, target = bitext()
@@ -32,20 +32,6 @@ def folder(tmp_path_factory):
         command = ["train", "translator", one, other, "-o", model, "--grammar", grammar]
         assert main([*command, *small]) == 0
     return directory
-
-
-@pytest.fixture
-def run(folder, capsys, monkeypatch):
-    """Runs a command in the folder: its status, output and messages."""
-    monkeypatch.chdir(folder)
-
-    def runner(line):
-        capsys.readouterr()
-        status = main(line.split())
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return runner
 
 
 @pytest.mark.parametrize("grammar", ["itg", "hiero"])
@@ -82,13 +68,15 @@ def test_more_than_one_answer(run):
     assert float(first[2]) < 0
     _, out, _ = run("predict itg.model a.fr --drawn 3")
     assert out.count("\n") == 3 * len(bitext()[0])
+    _, out, _ = run("predict itg.model ugly.fr --drawn 2")
+    assert [line[0] for line in out.splitlines()] == list("001122")
     _, out, _ = run("predict itg.model a.fr --log-probability --decoder risk --n-samples 20")
     assert " ||| -" in out.split("\n")[0]
 
 
-@pytest.mark.parametrize("files", ["a.fr --target a.en", "both.txt"])
-def test_evaluation(run, files):
-    status, out, err = run(f"evaluate itg.model {files}")
+@pytest.mark.parametrize("data", ["a.fr --target a.en", "both.txt"])
+def test_evaluation(run, data):
+    status, out, err = run(f"evaluate itg.model {data}")
     assert status == 0
     assert "BLEU = " in out
     assert "chrF2 = " in out

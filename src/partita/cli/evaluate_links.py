@@ -9,7 +9,7 @@ from partita.cli.families import Family
 from partita.cli.links import read_links
 from partita.cli.models import Model
 from partita.cli.options import Argument, Options, say, write
-from partita.cli.predict_links import OVERRIDES, with_overrides
+from partita.cli.predict_links import OVERRIDES, say_not_aligned, with_overrides
 from partita.data.alignments import Alignment
 from partita.data.text import write_text
 
@@ -32,6 +32,7 @@ def run(model: Model, options: Options) -> None:
     aligner = with_overrides(model, options)
     pairs = read_pairs(options.gold, options.target)
     gold = read_links(options.links, pairs)
+    say_not_aligned(aligner, pairs)
     found = aligner.predict(pairs.source, pairs.target)
     write(str(alignment_scores(gold, found, n_samples=options.samples)))
     _calibration(aligner.predict_marginals(pairs.source, pairs.target), gold, options.diagram)

@@ -12,7 +12,7 @@ from partita.cli.models import Model
 from partita.cli.options import Argument, Options
 from partita.cli.train_aligner import DECODERS, SYMMETRISATIONS
 from partita.data.alignments import Alignment, write_alignments
-from partita.data.bitext import SentencePair
+from partita.data.bitext import Bitext, SentencePair
 
 OVERRIDES = (
     Argument(
@@ -36,6 +36,12 @@ def with_overrides(model: Model, options: Options) -> Any:
     return model.estimator.set_params(**given)
 
 
+def say_not_aligned(aligner: Any, pairs: Bitext) -> None:
+    """Pairs that get no links: those with an empty side, and long ones."""
+    n_longer = len(pairs.longer(aligner.max_words)) if aligner.longer == "skip" else 0
+    say_skipped(len(pairs.empty), n_longer, aligner.max_words)
+
+
 def run(model: Model, options: Options) -> None:
     """Predict and write."""
     if options.draw is not None:
@@ -43,8 +49,7 @@ def run(model: Model, options: Options) -> None:
     aligner = with_overrides(model, options)
     pairs = read_pairs(options.input, options.target)
     source, target = pairs.source, pairs.target
-    n_longer = len(pairs.longer(aligner.max_words)) if aligner.longer == "skip" else 0
-    say_skipped(len(pairs.empty), n_longer, aligner.max_words)
+    say_not_aligned(aligner, pairs)
     found = aligner.predict(source, target)
     results = [Alignment(tuple(links)) for links in found]
     if options.probability or options.draw is not None:

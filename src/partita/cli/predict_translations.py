@@ -116,6 +116,8 @@ def drawn(model: Model, sentences: Sequence[tuple[str, ...]], size: int, seed: i
     return [
         f"{index} {SEPARATOR} {' '.join(words)}"
         for index, found in enumerate(model.estimator.sample(checked(model, sentences), size, rng))
+        # A sentence that was skipped has no translations, not empty ones.
+        if len(sentences[index]) <= model.estimator.max_words
         for words in found
     ]
 

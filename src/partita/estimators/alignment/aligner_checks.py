@@ -31,8 +31,11 @@ def check_arguments(aligner: Any) -> None:
     for name in ("min_count", "model1_iterations", "n_iterations", "reach", "max_words"):
         if not getattr(aligner, name) >= 1:
             raise ValueError(f"{name} is {getattr(aligner, name)}; expected 1 or more.")
-    if not 0 <= aligner.threshold <= 1:
-        raise ValueError(f"threshold is {aligner.threshold}; expected 0 to 1.")
+    if not 0 < aligner.threshold <= 1:
+        raise ValueError(
+            f"threshold is {aligner.threshold}; expected above 0, at most 1. (At 0 all words would "
+            "be linked.)"
+        )
     if not 0 <= aligner.null_probability < 1:
         raise ValueError(f"null_probability is {aligner.null_probability}; expected 0 to below 1.")
 
