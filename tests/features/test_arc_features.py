@@ -1,6 +1,6 @@
 """Arc features against features that are spelt out, one arc at a time, in plain Python."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from partita.estimators.parsing.keys import KeyMaker, kind_column
 from partita.estimators.parsing.model import Encoded, ParserModel
 from partita.estimators.parsing.templates import parse_templates
 from partita.estimators.parsing.words import Lexicon, read_words
-from partita.features.arcs import ArcFeatures
+from partita.features.arcs import ArcFeatures, most_places
 from partita.structures.spanning_trees import SpanningTrees
 
 BITS = 9
@@ -162,6 +162,24 @@ def test_scores_are_those_of_features_spelt_out(made):
             np.testing.assert_allclose(scores[head, modifier], expected, rtol=0, atol=1e-9)
         assert not scores[:, 0].any()
         assert not scores.diagonal().any()
+
+
+def test_a_batch_makes_room_for_its_own_features(made):
+    _, _, encoded, _, features = made
+    starts = encoded.words.first_nodes.tolist()
+    whole = most_places(encoded.keys, 0, starts[-1])
+    pairs = list(pairwise(starts))
+    rooms = [most_places(encoded.keys, first, last) for first, last in pairs]
+    assert max(rooms) == whole
+    assert min(rooms) < whole
+    weights = np.random.default_rng(3).normal(size=features.n_weights)
+    alone = [
+        ArcFeatures(SpanningTrees([last - first - 1]), encoded.keys, np.array([first]), BITS)
+        for first, last in pairs
+    ]
+    np.testing.assert_array_equal(
+        np.concatenate([each.scores(weights) for each in alone]), features.scores(weights)
+    )
 
 
 def test_gradient_is_the_transpose(made):

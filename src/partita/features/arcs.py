@@ -41,7 +41,8 @@ class ArcFeatures(FeatureMap):
         self._keys = keys
         self._shift = np.uint32(32 - n_bits)
         self._shape = trees.n_words, first_nodes, trees.arc_offsets
-        self._most_places = most_places(keys)
+        last = (first_nodes + trees.n_words + 1).max(initial=0)
+        self._most_places = most_places(keys, int(first_nodes.min(initial=last)), int(last))
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """out[arc] += the weights of its features; cells that are no arc stay as they are."""
@@ -66,13 +67,16 @@ def table(weights: FloatArray) -> FloatArray:
     return weights[MARGIN : len(weights) - GROUP + MARGIN]
 
 
-def most_places(keys: Keys) -> int:
-    """The most features that an arc can have, those of one end left out."""
+def most_places(keys: Keys, first: int, last: int) -> int:
+    """The most features that an arc between some nodes can have, those of one end left out.
+
+    Only of the nodes from `first` on and before `last`: a batch does not look at all the corpus.
+    """
     n_pairs, n_sets = keys.head.shape[1], len(keys.set_between)
     if n_sets == 0:
         return int(n_pairs + 1)
     largest = [
-        np.diff(ends).reshape(-1, n_sets).max(axis=0, initial=0)
+        np.diff(ends[first * n_sets : last * n_sets + 1]).reshape(-1, n_sets).max(axis=0, initial=0)
         for ends in (keys.set_head_ends, keys.set_modifier_ends)
     ]
     n_between = np.where(keys.set_between, MOST_KINDS, 1)
@@ -88,7 +92,7 @@ def places(
     alone and of the modifier alone.
     """
     shift = np.uint32(32 - n_bits)
-    most = most_places(keys)
+    most = most_places(keys, first_node, first_node + n_words + 1)
     out, n_out = np.zeros((len(heads), most), dtype=np.uint32), np.zeros(len(heads), dtype=np.int64)
     arc_features.places_of_arcs(
         shift, keys, first_node, n_words, heads, modifiers, most, out, n_out
