@@ -246,6 +246,12 @@ def test_mistakes():
         DependencyParser(**SMALL, features="head.lemma modifier.lemma").fit(made(2))
     with pytest.raises(ValueError, match="no sentences came"):
         DependencyParser(**SMALL).fit([])
+    with pytest.raises(ValueError, match="sentence 1 is the text 'a b'"):
+        DependencyParser(**SMALL).fit([["a", "b"], "a b"], [[2, 0], [0, 1, 1]])
+    with pytest.raises(ValueError, match="sentence 0 has a word whose UPOS is None"):
+        DependencyParser(**SMALL).fit([[("a", None)]], [[0]])
+    with pytest.raises(ValueError, match=r"words of \[0\] values"):
+        DependencyParser(**SMALL).fit([[1, 2]], [[2, 0]])
     with pytest.raises(ValueError, match="rate is -1"):
         DependencyParser(**SMALL, rate=-1).fit(made(2))
     with pytest.raises(ValueError, match="labels came for 1 sentences"):

@@ -84,15 +84,28 @@ def where(sentence: Any, index: int) -> str:
 def _columns(sentence: Any, index: int) -> dict[str, Any]:
     if isinstance(sentence, Sentence):
         return dict(sentence.columns)
+    if isinstance(sentence, str):
+        raise ValueError(
+            f"sentence {index} is the text {sentence[:40]!r}; expected a list of words, such as "
+            "its split()."
+        )
     if all(isinstance(word, str) for word in sentence):
         return {"FORM": tuple(sentence)}
-    sizes = {len(word) for word in sentence}
+    sizes = {len(word) if isinstance(word, tuple | list) else 0 for word in sentence}
     if len(sizes) != 1 or not 1 <= min(sizes) <= len(TUPLES):
         raise ValueError(
             f"sentence {index} has words of {sorted(sizes)} values; expected plain words, or "
             f"tuples of the same length: {', '.join(TUPLES)}, as many of these as there are."
         )
-    return dict(zip(TUPLES, zip(*sentence, strict=True), strict=False))
+    columns = dict(zip(TUPLES, zip(*sentence, strict=True), strict=False))
+    for name, values in columns.items():
+        for value in values:
+            if not isinstance(value, str):
+                raise ValueError(
+                    f"sentence {index} has a word whose {name} is {value!r}; expected text, and "
+                    "'_' where there is none."
+                )
+    return columns
 
 
 MARKING = frozenset({"ADP", "SCONJ", "CCONJ"})
