@@ -111,8 +111,9 @@ def pace(data: Path, quick: bool, n_threads: int) -> Table:
     return table
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks.aligner")
+def read_arguments(name: str) -> tuple[argparse.Namespace, Path]:
+    """Those of a benchmark of aligners, and the folder of the data, which is there."""
+    parser = argparse.ArgumentParser(prog=f"benchmarks.{name}")
     parser.add_argument("data", nargs="?", default=os.environ.get("PARTITA_DATA", ""))
     parser.add_argument("--quick", action="store_true", help="3,000 pairs, and nothing is written")
     parser.add_argument("--threads", type=int, default=1)
@@ -121,8 +122,13 @@ def main() -> None:
     if not (data / "hansards" / "train.e").is_file():
         raise SystemExit(
             f"{data / 'hansards' / 'train.e'} is not there; name the folder of the data: "
-            "python -m benchmarks.aligner DATA, or PARTITA_DATA=DATA make bench-aligner."
+            f"python -m benchmarks.{name} DATA, or set PARTITA_DATA."
         )
+    return arguments, data
+
+
+def main() -> None:
+    arguments, data = read_arguments("aligner")
     shared = {"n_threads": arguments.threads}
     hansards = read_task(data / "hansards", "e", "f", "a", arguments.quick)
     czech = read_task(data / "czenali_en_cs", "en", "cs", "sure", arguments.quick)

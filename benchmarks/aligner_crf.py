@@ -9,16 +9,13 @@ of Hansards are learnt from the 37 dev pairs by cross-validation, in `N_FOLDS` p
 always judged on pairs whose own gold was not seen.
 """
 
-import argparse
-import os
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.aligner import Task, read_task
+from benchmarks.aligner import Task, read_arguments, read_task
 from benchmarks.timing import Table, write_json
 from partita import Aligner
 from partita.arrays import FloatArray
@@ -86,17 +83,7 @@ def unsupervised(task: Task, options: dict[str, object]) -> tuple[ItgAligner, fl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks.aligner_crf")
-    parser.add_argument("data", nargs="?", default=os.environ.get("PARTITA_DATA", ""))
-    parser.add_argument("--quick", action="store_true", help="3,000 pairs, and nothing is written")
-    parser.add_argument("--threads", type=int, default=1)
-    arguments = parser.parse_args()
-    data = Path(arguments.data)
-    if not (data / "hansards" / "train.e").is_file():
-        raise SystemExit(
-            f"{data / 'hansards' / 'train.e'} is not there; name the folder of the data: "
-            "python -m benchmarks.aligner_crf DATA, or set PARTITA_DATA."
-        )
+    arguments, data = read_arguments("aligner_crf")
     threads = arguments.threads
     hansards = read_task(data / "hansards", "e", "f", "a", arguments.quick)
     table = Table("Hansards dev, AER / F1, per cent")
