@@ -75,6 +75,15 @@ def test_alignments_survive_a_file(tmp_path):
     assert read_alignments(path) == alignments
 
 
+def test_pairs_without_links_survive_a_file(tmp_path):
+    write_alignments(tmp_path / "links", [Alignment(), Alignment()])
+    assert read_alignments(tmp_path / "links") == [Alignment(), Alignment()]
+    (tmp_path / "links").write_text("")
+    pair = SentencePair(("a",), ("b",))
+    with pytest.raises(DataError, match="links, line 1: there are 0 lines of links for 1 sentence"):
+        read_alignments(tmp_path / "links", [pair])
+
+
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_as_many_alignments_as_were_written(n):
     assert len(parse_alignments(alignments_text([Alignment()] * n))) == n

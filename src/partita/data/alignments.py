@@ -53,7 +53,8 @@ def read_alignments(path: StrPath, bitext: Sequence[SentencePair] | None = None)
     With the `bitext` that they are of, there must be one for each pair, and no link may lie
     outside it: a `DataError` names file and line.
     """
-    return parse_alignments(read_text(path), bitext, source_name(path))
+    # Where no pair has a link, all lines are empty.
+    return parse_alignments(read_text(path, may_be_blank=True), bitext, source_name(path))
 
 
 def parse_alignments(

@@ -23,10 +23,11 @@ def source_name(path: StrPath) -> str:
     return "standard input" if os.fspath(path) == STANDARD else os.fspath(path)
 
 
-def read_text(path: StrPath) -> str:
+def read_text(path: StrPath, *, may_be_blank: bool = False) -> str:
     r"""The text of a file in UTF-8, with "\n" between lines whatever the file has.
 
-    A name that ends in `.gz` is decompressed; `-` is standard input.
+    A name that ends in `.gz` is decompressed; `-` is standard input. A file without any text is a
+    `DataError`, unless it `may_be_blank`.
     """
     source = source_name(path)
     data = _read_bytes(path)
@@ -41,7 +42,7 @@ def read_text(path: StrPath) -> str:
             f"({error.reason}). Expected text in UTF-8; convert the file, "
             "for example with iconv -f latin1 -t utf-8.",
         ) from None
-    if not text.strip():
+    if not may_be_blank and not text.strip():
         raise DataError(
             source,
             None,
