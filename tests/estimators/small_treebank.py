@@ -8,7 +8,14 @@ from partita.data.sentences import Sentence
 from partita.structures.tree_tools import is_tree
 
 LEXICON = {"DET": ["the", "a"], "NOUN": ["dog", "cat", "man"], "VERB": ["sees", "hears"]}
-SMALL = {"n_bits": 12, "label_bits": 10, "min_count": 1, "n_threads": 1, "progress": False}
+SMALL = {
+    "n_bits": 12,
+    "label_bits": 10,
+    "min_count": 1,
+    "n_models": 1,
+    "n_threads": 1,
+    "progress": False,
+}
 CROSSING = """1\ta\t_\tX\t_\t_\t3\tdep\t_\t_
 2\tb\t_\tY\t_\t_\t4\tdep\t_\t_
 3\tc\t_\tX\t_\t_\t0\troot\t_\t_

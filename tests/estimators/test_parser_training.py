@@ -219,15 +219,15 @@ def test_crossing_arcs_in_a_projective_parser():
 
 def test_the_mean_of_several_models(tmp_path):
     options = {**SMALL, "labels": False, "max_iterations": 3, "batch_sentences": 8}
-    sentences = made(20)
+    sentences, two = made(20), {**options, "n_models": 2}
     singles = [DependencyParser(**{**options, "seed": seed}).fit(sentences) for seed in (0, 1)]
-    mean = DependencyParser(**options, n_models=2, checkpoint=tmp_path / "run").fit(sentences)
+    mean = DependencyParser(**two, checkpoint=tmp_path / "run").fit(sentences)
     weights = (singles[0].weights_ + singles[1].weights_) / 2
     np.testing.assert_allclose(mean.weights_, weights, rtol=0, atol=1e-12)
     assert not np.allclose(singles[0].weights_, singles[1].weights_)
-    again = DependencyParser(**options, n_models=2, checkpoint=tmp_path / "run", resume=True)
+    again = DependencyParser(**two, checkpoint=tmp_path / "run", resume=True)
     np.testing.assert_array_equal(again.fit(sentences).weights_, mean.weights_)
-    one = DependencyParser(**options, optimiser="lbfgs", n_models=2).fit(sentences)
+    one = DependencyParser(**two, optimiser="lbfgs").fit(sentences)
     np.testing.assert_array_equal(
         one.weights_, DependencyParser(**options, optimiser="lbfgs").fit(sentences).weights_
     )
