@@ -1,15 +1,14 @@
 """The command, really interrupted and really killed."""
 
 import signal
-import subprocess
 import sys
-import time
 
 import pytest
 
 from partita.data.formats import read_sentences
 from partita.estimators.tagger import Tagger
 from partita.training.model_file import read_model
+from processes import errors_of, started, wait_for_iterations
 
 pytestmark = pytest.mark.slow
 
@@ -29,17 +28,7 @@ def data(tmp_path_factory):
 
 
 def start(folder, *options):
-    command = [sys.executable, "-m", "partita.cli", "train", *options]
-    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE)
-
-
-def wait_for_iterations(log, process, n):
-    for _ in range(6000):
-        if log.exists() and log.read_text().count('"iteration":') >= n:
-            return
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.01)
-    raise AssertionError("the run did not get going")
+    return started([sys.executable, "-m", "partita.cli", "train", *options], folder)
 
 
 ENDLESS = [
@@ -58,7 +47,7 @@ def test_ctrl_c_keeps_the_best_model_so_far(data):
     process = start(data, *ENDLESS, "-o", "stopped.model", "--log", "stopped.log")
     wait_for_iterations(data / "stopped.log", process, 3)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    errors = errors_of(process)
     assert process.returncode == 1
     assert b"Interrupted (Ctrl-C) after" in errors
     assert b"the weights are the best so far" in errors
@@ -75,11 +64,11 @@ def test_a_killed_command_resumes_to_the_same_model(data):
     killed = start(data, *options, "-o", "killed.model", "--checkpoint", "run", "--log", "run.log")
     wait_for_iterations(data / "run.log", killed, 4)  # of the second run
     killed.kill()
-    killed.communicate(timeout=60)
+    errors_of(killed)
     assert not (data / "killed.model").exists()
     resumed = start(data, *options, "-o", "killed.model", "--checkpoint", "run", "--resume")
     for process in (whole, resumed):
-        _, errors = process.communicate(timeout=60)
+        errors = errors_of(process)
         assert process.returncode == 0, errors
     expected, found = (read_model(data / f"{name}.model") for name in ("whole", "killed"))
     assert found.arrays["weights"].tobytes() == expected.arrays["weights"].tobytes()

@@ -2,13 +2,13 @@
 
 import json
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from processes import errors_of, started, wait_for_iterations
 
 SCRIPT = Path(__file__).parent / "long_run.py"
 
@@ -17,21 +17,11 @@ pytestmark = pytest.mark.slow
 
 def start(folder, name, optimiser, seconds):
     command = [sys.executable, str(SCRIPT), f"{name}.checkpoint", f"{name}.npy", optimiser]
-    return subprocess.Popen([*command, str(seconds)], cwd=folder, stderr=subprocess.PIPE)
-
-
-def wait_for_iterations(log, process, n):
-    """Wait until the log of a run has n iterations."""
-    for _ in range(1200):
-        if log.exists() and log.read_text().count('"iteration"') >= n:
-            return
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.05)
-    raise AssertionError("the run did not get going")
+    return started([*command, str(seconds)], folder)
 
 
 def finish(process):
-    _, errors = process.communicate(timeout=120)
+    errors = errors_of(process)
     assert process.returncode == 0, errors
     assert errors == b""
 
@@ -42,7 +32,7 @@ def test_a_killed_run_resumes_to_the_same_model(tmp_path, optimiser):
     killed = start(tmp_path, "killed", optimiser, 0.05)
     wait_for_iterations(tmp_path / "killed.checkpoint.log", killed, 4)
     killed.send_signal(signal.SIGKILL)
-    killed.communicate(timeout=120)
+    errors_of(killed)
     assert not (tmp_path / "killed.npy").exists()
     finish(start(tmp_path, "killed", optimiser, 0))
     finish(whole)
