@@ -10,6 +10,7 @@ from partita.arrays import FloatArray, IntArray
 from partita.distribution.linear_chain import LinearChain
 from partita.estimators.chain_model import ChainModel, Piece
 from partita.estimators.extraction import Encoded
+from partita.estimators.lessons import entropy_terms, summed
 from partita.features.chains import tag_constraints
 from partita.features.rows import Attributes
 from partita.objectives import (
@@ -20,12 +21,10 @@ from partita.objectives import (
     GeneralizedExpectation,
     Likelihood,
     MarginalLikelihood,
-    Schedule,
     Sum,
     as_sum,
     kl_distance,
     known_tags,
-    ramp,
     squared_distance,
 )
 from partita.objectives.base import Objective
@@ -129,32 +128,21 @@ class Lessons:
                 targets.update(self._without_labels(group, piece))
                 weights = self._weights(piece)
                 batches.append(Batch(LinearChain, piece.chains, piece.features, targets, weights))
-        total = [*terms.values(), *self._terms_without_labels()]
-        if not total:
-            raise ValueError(
-                "nothing says what to learn; expected tags (y), or expectation constraints, beside "
-                "sentences without tags."
-            )
-        objective = total[0]
-        for term in total[1:]:
-            objective = objective + term
+        objective = summed(
+            [*terms.values(), *self._terms_without_labels()],
+            expected="tags (y), or expectation constraints, beside sentences without tags",
+        )
         # A batch that no term learns from would only cost time.
         return objective, [batch for batch in batches if batch.targets]
 
     def _terms_without_labels(self) -> list[Sum]:
-        terms = []
-        if self.entropy_weight:
-            if not self.pieces["none"]:
-                raise ValueError(
-                    f"entropy_weight is {self.entropy_weight}, but no sentence came without tags; "
-                    "give such sentences to fit (unlabelled=...), or leave the weight at 0."
-                )
-            weight: float | Schedule = self.entropy_weight
-            if self.entropy_ramp:
-                # More than 0 from the first iteration on: without the entropy the weights may
-                # have converged already.
-                weight = ramp(self.entropy_weight, over=self.entropy_ramp, start=-1)
-            terms.append(weight * Entropy())
+        terms = entropy_terms(
+            Entropy(),
+            self.entropy_weight,
+            self.entropy_ramp,
+            came=bool(self.pieces["none"]),
+            what="tags",
+        )
         return terms + [expectations.objective() for expectations in self.expectations]
 
     def _without_labels(self, group: str, piece: Piece) -> dict[str, Any]:

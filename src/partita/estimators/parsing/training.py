@@ -8,6 +8,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.data.arc_rules import ArcRule
+from partita.estimators.lessons import entropy_terms, summed
 from partita.estimators.parsing.model import Encoded, ParserModel, Piece
 from partita.features.arc_constraints import arc_constraints, rule_targets
 from partita.objectives import (
@@ -20,11 +21,9 @@ from partita.objectives import (
     MarginalLikelihood,
     Objective,
     RenyiEntropy,
-    Schedule,
     Sum,
     as_sum,
     known_heads,
-    ramp,
 )
 from partita.training.batches import Batch
 
@@ -101,16 +100,13 @@ class Lessons:
                     weights = self._weights(piece)
                     batch = Batch(self.model.kind, piece.trees, piece.features, targets, weights)
                     batches.append(batch)
-        total = [*terms.values(), *self._terms_without_heads()]
-        if not total:
-            raise ValueError(
-                "nothing says what to learn; expected heads, or rules about arcs (rules=...), "
-                "beside sentences without heads."
-            )
-        objective = total[0]
-        for term in total[1:]:
-            objective = objective + term
-        return objective, batches
+        return (
+            summed(
+                [*terms.values(), *self._terms_without_heads()],
+                expected="heads, or rules about arcs (rules=...), beside sentences without heads",
+            ),
+            batches,
+        )
 
     @property
     def uncertainty(self) -> Objective:
@@ -118,22 +114,14 @@ class Lessons:
         return Entropy() if self.renyi_alpha is None else RenyiEntropy(self.renyi_alpha)
 
     def _terms_without_heads(self) -> list[Sum]:
-        terms = []
-        if self.entropy_weight:
-            if not self.pieces["none"]:
-                raise ValueError(
-                    f"entropy_weight is {self.entropy_weight}, but no sentence came without heads; "
-                    "give such sentences to fit (unlabelled=...), or leave the weight at 0."
-                )
-            weight: float | Schedule = self.entropy_weight
-            if self.entropy_ramp:
-                # More than 0 from the first iteration on: without the entropy the weights may
-                # have converged already.
-                weight = ramp(self.entropy_weight, over=self.entropy_ramp, start=-1)
-            terms.append(weight * self.uncertainty)
-        if self.rules is not None:
-            terms.append(self.rules.objective())
-        return terms
+        terms = entropy_terms(
+            self.uncertainty,
+            self.entropy_weight,
+            self.entropy_ramp,
+            came=bool(self.pieces["none"]),
+            what="heads",
+        )
+        return terms if self.rules is None else [*terms, self.rules.objective()]
 
     def _without_heads(self, group: str, piece: Piece) -> dict[str, Any]:
         """Targets of entropy and rules, which sentences without heads teach, if any came."""
