@@ -1,5 +1,7 @@
 """A translator from pairs of sentences alone."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita import samples
@@ -9,6 +11,10 @@ from partita.estimators.translation.translator import Translator
 from partita.evaluation.translations import corpus_bleu, corpus_chrf
 
 MAX_WORDS = 12
+GLOSS, ITG = "word for word (Model 1)", "inversion transduction grammar"
+HIERO = "hierarchical phrases"
+
+Texts = Sequence[Sequence[str]]
 
 
 def section(settings: Settings) -> Section:
@@ -17,33 +23,7 @@ def section(settings: Settings) -> Section:
     train = train[: settings.choose(len(train), 100)]
     english, german = [each.pair.source for each in train], [each.pair.target for each in train]
     new, references = [each.pair.source for each in test], [each.pair.target for each in test]
-    with clock() as seconds:
-        translator = Translator(
-            max_words=settings.choose(MAX_WORDS, 8),
-            n_translations=8,
-            n_insertions=8,
-            n_companions=2,
-            n_bits=16,
-            max_iterations=settings.choose(6, 1),
-            seed=settings.seed,
-            progress=False,
-        ).fit(english, german)
-    found = {"word for word (Model 1)": translator.gloss(new)}
-    found["inversion transduction grammar"] = translator.predict(new)
-    settings.say(
-        f"A translator from {len(train)} pairs reaches a BLEU of "
-        f"{corpus_bleu(found['inversion transduction grammar'], references).score:.1f} "
-        f"({seconds():.1f} s)."
-    )
-    with clock() as seconds:
-        phrases = Translator(
-            "hiero", n_tuning=settings.choose(200, 20), seed=settings.seed, progress=False
-        ).fit(english, german)
-    found["hierarchical phrases"] = phrases.predict(new)
-    settings.say(
-        "One with hierarchical phrases reaches "
-        f"{corpus_bleu(found['hierarchical phrases'], references).score:.1f} ({seconds():.1f} s)."
-    )
+    translator, found = _translated(settings, (english, german), new, references)
     scores = {name: corpus_bleu(texts, references).score for name, texts in found.items()}
     rows = [
         (name, f"{scores[name]:.1f}", f"{corpus_chrf(texts, references):.1f}")
@@ -52,7 +32,13 @@ def section(settings: Settings) -> Section:
     best = max(scores, key=lambda name: scores[name])
     short = [index for index, words in enumerate(new) if len(words) <= 8][: settings.choose(6, 3)]
     sentence = new[short[0]]
-    likely = translator.k_best([sentence], 4)[0]
+    likely = [
+        (" ".join(each.words), f"{float(np.exp(each.log_probability)):.3f}")
+        for each in translator.k_best([sentence], 4)[0]
+    ]
+    examples = [
+        tuple(" ".join(words[index]) for words in (new, found[ITG], references)) for index in short
+    ]
     return Section(
         name="translator",
         title="A translator",
@@ -62,7 +48,7 @@ def section(settings: Settings) -> Section:
             "observed: the gradient is the difference of two expectations over forests."
         ),
         see=(
-            f"BLEU is {scores['word for word (Model 1)']:.1f} word for word, and "
+            f"BLEU is {scores[GLOSS]:.1f} word for word, and "
             f"{scores[best]:.1f} at best ({best}). Beside each translation stands the reference: "
             "see what was learnt, and what was not."
         ),
@@ -74,24 +60,40 @@ def section(settings: Settings) -> Section:
         ),
         blocks=[
             table(("translator", "BLEU", "chrF"), rows),
-            table(
-                ("English", "inversion transduction grammar", "reference"),
-                [
-                    (
-                        " ".join(new[index]),
-                        " ".join(found["inversion transduction grammar"][index]),
-                        " ".join(references[index]),
-                    )
-                    for index in short
-                ],
-            ),
-            table(
-                (f"translations of “{' '.join(sentence)}”", "probability, at least"),
-                [
-                    (" ".join(each.words), f"{float(np.exp(each.log_probability)):.3f}")
-                    for each in likely
-                ],
-            ),
+            table(("English", ITG, "reference"), examples),
+            table((f"translations of “{' '.join(sentence)}”", "probability, at least"), likely),
         ],
         headline=(f"{scores[best]:.1f}", f"BLEU, {best}"),
     )
+
+
+def _translated(
+    settings: Settings, pairs: tuple[Texts, Texts], new: Texts, references: Texts
+) -> tuple[Translator, dict[str, list[tuple[str, ...]]]]:
+    """The translator by ITG, and what it, its lexicon and one by phrases make of new sentences."""
+    with clock() as seconds:
+        translator = Translator(
+            max_words=settings.choose(MAX_WORDS, 8),
+            n_translations=8,
+            n_insertions=8,
+            n_companions=2,
+            n_bits=16,
+            max_iterations=settings.choose(6, 1),
+            seed=settings.seed,
+            progress=False,
+        ).fit(*pairs)
+    found = {GLOSS: translator.gloss(new), ITG: translator.predict(new)}
+    settings.say(
+        f"A translator from {len(pairs[0])} pairs reaches a BLEU of "
+        f"{corpus_bleu(found[ITG], references).score:.1f} ({seconds():.1f} s)."
+    )
+    with clock() as seconds:
+        phrases = Translator(
+            "hiero", n_tuning=settings.choose(200, 20), seed=settings.seed, progress=False
+        ).fit(*pairs)
+    found[HIERO] = phrases.predict(new)
+    settings.say(
+        "One with hierarchical phrases reaches "
+        f"{corpus_bleu(found[HIERO], references).score:.1f} ({seconds():.1f} s)."
+    )
+    return translator, found
