@@ -10,7 +10,7 @@ SAY := @printf '==> %s\n'
 
 HELPERS := $(addprefix benchmarks/,timing.py page.py tagger_data.py semisupervised.py active.py)
 BENCHMARKS := $(patsubst benchmarks/%.py,bench-%,$(filter-out $(HELPERS),$(wildcard benchmarks/[a-z]*.py)))
-KERNELS := $(wildcard src/partita/kernels/*.py)
+KERNELS := $(wildcard src/partita/kernels/*.py src/partita/kernels/*/*.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

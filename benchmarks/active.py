@@ -18,7 +18,7 @@ from benchmarks.tagger_data import data_folder
 from benchmarks.timing import Table, write_json
 from partita import Tagger
 from partita.data.formats import read_sentences
-from partita.estimators.simulation import Corpus, Simulation, simulate
+from partita.estimators.tagging.simulation import Corpus, Simulation, simulate
 
 TEMPLATES = """
 FORM[0].lower

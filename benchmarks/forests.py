@@ -20,7 +20,7 @@ import numpy as np
 import partita as pt
 from benchmarks.baselines import forest_pseudocode as slides
 from partita.grammars.itg import pair_forest
-from partita.kernels import forest_inside
+from partita.kernels.forests import inside as forest_inside
 
 K = 1000
 

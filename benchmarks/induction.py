@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.timing import Table, best_time, optional, write_json
 from partita.data.conllu import read_conllu
-from partita.estimators.hidden_markov_tagger import HiddenMarkovTagger
-from partita.estimators.simulation import Corpus, simulate
+from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
+from partita.estimators.tagging.simulation import Corpus, simulate
 from partita.evaluation import many_to_one
 
 N_TAGS = 17

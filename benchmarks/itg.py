@@ -18,7 +18,7 @@ from partita.grammars.hiero import HieroGrammar
 from partita.grammars.itg import bounded_forest, pair_forest
 from partita.grammars.parts import RuleScores
 from partita.grammars.rules import glue_rules, parse_rule
-from partita.kernels import itg_scaled
+from partita.kernels.bitext import itg_scaled
 
 N_PAIRS = 8
 FORMS = {False: "plain", True: "normal"}

@@ -32,8 +32,8 @@ from benchmarks.tagger_data import (
 )
 from benchmarks.timing import Table, best_time, optional, write_json
 from partita import Tagger
-from partita.estimators.extraction import TemplateFeatures
-from partita.estimators.words import read_words
+from partita.text.extraction import TemplateFeatures
+from partita.text.words import read_words
 
 TEMPLATE = """
 U00:%x[-2,0]

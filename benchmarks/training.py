@@ -15,9 +15,9 @@ from scipy import sparse
 from benchmarks.timing import Table, best_time, write_json
 from partita.distribution.linear_chain import LinearChain
 from partita.features.chains import tag_features
-from partita.features.rows import Attributes
 from partita.objectives import Constraints, Counts, Entropy, GeneralizedExpectation, Likelihood
 from partita.structures.chains import Chains
+from partita.text.attributes import Attributes
 from partita.training.batches import Batch, cut
 from partita.training.corpus import MemoryCorpus
 from partita.training.optimisers import LBFGS, Adam, CorpusProblem

@@ -112,7 +112,7 @@ print(f"half of the tags of 40 sentences: {partial.score(dev):.3f}")
 # Active learning labels the sentences that the model is least sure of. `partita select` writes
 # them to a file; here a loop plays the annotator, ten sentences at a time.
 
-from partita.estimators.selection import rank
+from partita.estimators.tagging.selection import rank
 
 known, pool, by_uncertainty = list(labelled), list(unlabelled), [(20, few.score(dev))]
 model = few

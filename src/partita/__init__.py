@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from partita.distribution.projective_tree import ProjectiveTree
     from partita.distribution.spanning_tree import SpanningTree
     from partita.estimators.alignment.aligner import Aligner
-    from partita.estimators.hidden_markov_tagger import HiddenMarkovTagger
     from partita.estimators.parsing.parser import DependencyParser
-    from partita.estimators.tagger import Tagger
+    from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
+    from partita.estimators.tagging.tagger import Tagger
     from partita.estimators.translation.translator import Translator
     from partita.structures.hypergraph import Hypergraph
 
@@ -44,13 +44,13 @@ __all__ = [
 _MODULES = {
     "Aligner": "partita.estimators.alignment.aligner",
     "DependencyParser": "partita.estimators.parsing.parser",
-    "HiddenMarkovTagger": "partita.estimators.hidden_markov_tagger",
+    "HiddenMarkovTagger": "partita.estimators.tagging.hidden_markov_tagger",
     "Hypergraph": "partita.structures.hypergraph",
     "HypergraphDistribution": "partita.distribution.hypergraph",
     "LinearChain": "partita.distribution.linear_chain",
     "ProjectiveTree": "partita.distribution.projective_tree",
     "SpanningTree": "partita.distribution.spanning_tree",
-    "Tagger": "partita.estimators.tagger",
+    "Tagger": "partita.estimators.tagging.tagger",
     "Translator": "partita.estimators.translation.translator",
     "show": "partita.show",
 }

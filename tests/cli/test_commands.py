@@ -10,7 +10,7 @@ import pytest
 from partita.cli.select import STRATEGIES
 from partita.data import read_constraints, read_sentences
 from partita.data.formats import parse_sentences as read_sentences_of
-from partita.estimators.tagger import Tagger
+from partita.estimators.tagging.tagger import Tagger
 
 
 @pytest.mark.parametrize("kind", ["tagger", "hmm"])

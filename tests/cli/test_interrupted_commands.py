@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from partita.data.formats import read_sentences
-from partita.estimators.tagger import Tagger
+from partita.estimators.tagging.tagger import Tagger
 from partita.training.model_file import read_model
 from processes import errors_of, started, wait_for_iterations
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from partita.cli import main
-from partita.estimators.tagger import Tagger
+from partita.estimators.tagging.tagger import Tagger
 from partita.training.model_file import write_model
 
 GOOD = "1\tdog\t_\tNOUN\t_\t_\t_\t_\t_\t_\n"
@@ -127,7 +127,7 @@ def test_interrupts(run, monkeypatch):
     def interrupted(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("partita.cli.predict.load_model", interrupted)
+    monkeypatch.setattr("partita.cli.predict.command.load_model", interrupted)
     status, out, err = run("predict tagger.model raw.txt")
     assert (status, out) == (1, "")
     assert err == "partita: interrupted; nothing was written.\n"

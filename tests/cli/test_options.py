@@ -4,18 +4,15 @@ import inspect
 
 import pytest
 
-from partita.cli import (
-    select,
-    simulate,
-    train_aligner,
-    train_hmm,
-    train_parser,
-    train_tagger,
-    train_translator,
-)
+from partita.cli import select, simulate
 from partita.cli.models import ESTIMATORS, estimator_class
 from partita.cli.parser import build_parser
-from partita.estimators import selection, simulation
+from partita.cli.train import aligner as train_aligner
+from partita.cli.train import hmm as train_hmm
+from partita.cli.train import parser as train_parser
+from partita.cli.train import tagger as train_tagger
+from partita.cli.train import translator as train_translator
+from partita.estimators.tagging import selection, simulation
 
 # An option that every command has.
 OTHERS = {"tagger": {"tag_column"}}

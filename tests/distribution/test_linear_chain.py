@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import partita as pt
-from partita.kernels import chain_log
+from partita.kernels.chains import log as chain_log
 from partita.structures.chains import Chains
 
 N_WORDS = np.array([2, 5, 1])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import partita as pt
-from partita.estimators.hidden_markov import Encoded, Layout
-from partita.estimators.word_symbols import WordSymbols, word_classes
+from partita.estimators.tagging.hidden_markov import Encoded, Layout
+from partita.estimators.tagging.word_symbols import WordSymbols, word_classes
 from partita.objectives.evidence import Evidence
 from partita.training import ModelFileError, build_corpus
 

@@ -148,7 +148,7 @@ def chain_counts(model, source, target):
 
 
 def test_expected_counts():
-    from partita.kernels import hmm_alignment_steps
+    from partita.kernels.bitext import hmm_steps as hmm_alignment_steps
 
     rng = np.random.default_rng(1)
     model = random_model(rng, reach=3)

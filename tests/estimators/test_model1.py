@@ -10,7 +10,7 @@ from scipy.special import digamma
 from partita.estimators.alignment.model1 import WordTable, train_model1
 from partita.estimators.alignment.pairs import Meetings
 from partita.estimators.alignment.words import NULL, UNKNOWN, Numbered, Words
-from partita.kernels import model1
+from partita.kernels.bitext import model1
 from small_bitext import as_lists, numbered
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import partita as pt
-from partita.estimators.selection import (
+from partita.estimators.tagging.selection import (
     STRATEGIES,
     Choice,
     bags_of_words,
@@ -10,7 +10,7 @@ from partita.estimators.selection import (
     rank,
     take,
 )
-from partita.estimators.simulation import Corpus, Point, Simulation, simulate
+from partita.estimators.tagging.simulation import Corpus, Point, Simulation, simulate
 
 SENTENCES = [["a", "b"], ["u", "v", "b", "a"], [], ["a"], ["v", "b", "a", "u", "b", "v"]]
 

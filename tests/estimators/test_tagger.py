@@ -6,7 +6,7 @@ import pytest
 from partita import Tagger
 from partita.data.constraints import ExpectationConstraint
 from partita.data.sentences import Sentence
-from partita.estimators.templates import default_templates
+from partita.text.templates import default_templates
 from small_tagging import as_dicts, chunked, sentences
 
 WORDS, TAGS = sentences(60)

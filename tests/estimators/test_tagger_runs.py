@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from partita.estimators.hidden_markov_tagger import HiddenMarkovTagger
-from partita.estimators.tagger import Tagger
+from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
+from partita.estimators.tagging.tagger import Tagger
 from small_tagging import sentences
 
 WORDS, TAGS = sentences(30, seed=1)

@@ -10,7 +10,7 @@ from partita.estimators.translation.features import SentenceFeatures, first_weig
 from partita.estimators.translation.itg_training import pair_corpus
 from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
 from partita.estimators.translation.rule_extraction import RuleLimits, extract, phrases
-from partita.kernels import translation_features
+from partita.kernels.features import translation as translation_features
 from tests.estimators.small_translation import NOUNS, bitext
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}

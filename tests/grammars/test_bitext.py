@@ -9,7 +9,7 @@ from partita.grammars.bitext import infer_flat, infer_pairs, log_partitions
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.itg import pair_forest
 from partita.grammars.parts import RuleScores
-from partita.kernels import itg_log, itg_scaled
+from partita.kernels.bitext import itg_log, itg_scaled
 
 SIZES = [(0, 1), (0, 3), (1, 0), (4, 0), (1, 1), (1, 4), (3, 1), (2, 2), (3, 4), (5, 3)]
 LARGE = [pytest.param(n, m, marks=pytest.mark.slow) for n, m in [(8, 8), (9, 6), (4, 13)]]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from llvmlite import binding
 from numba import config, njit
 
-from partita.kernels.exponential import LOWEST, exponential, fma
+from partita.kernels.simd.exponential import LOWEST, exponential, fma
 
 LARGEST = 709.78
 HAS_AVX2 = {"avx2", "fma"} <= {k for k, on in binding.get_host_cpu_features().items() if on}

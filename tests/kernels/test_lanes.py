@@ -12,7 +12,7 @@ from llvmlite import binding
 from numba import config, njit
 from numba.core.errors import TypingError
 
-from partita.kernels.lanes import (
+from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
     exponential,
@@ -179,7 +179,7 @@ def test_other_arrays_are_refused(array):
 CACHED = """
 import numpy as np
 from numba import njit
-from partita.kernels.lanes import broadcast, exponential, load, total
+from partita.kernels.simd.lanes import broadcast, exponential, load, total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

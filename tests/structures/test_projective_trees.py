@@ -8,7 +8,8 @@ import pytest
 from numba import config
 
 import partita as pt
-from partita.kernels import eisner_log, eisner_scaled
+from partita.kernels.projective import log as eisner_log
+from partita.kernels.projective import scaled as eisner_scaled
 from partita.structures.projective_trees import ProjectiveTrees
 from projective import is_projective_tree
 

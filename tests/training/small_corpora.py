@@ -5,9 +5,9 @@ from scipy import sparse
 
 from partita.distribution.linear_chain import LinearChain
 from partita.features.chains import tag_features
-from partita.features.rows import Attributes
 from partita.objectives import Constraints, Counts
 from partita.structures.chains import Chains
+from partita.text.attributes import Attributes
 from partita.training.batches import Batch
 
 N_TAGS = 3

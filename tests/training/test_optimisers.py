@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from partita.kernels.vectors import BLOCK
+from partita.kernels.weights.vectors import BLOCK
 from partita.training.optimisers import (
     LBFGS,
     OWLQN,

@@ -46,5 +46,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _announce_compilation() -> None:
     """Say why the very first command takes longer: Numba compiles, and keeps what it compiled."""
     kernels = Path(__file__).parent.parent / "kernels"
-    if not any(kernels.glob("__pycache__/*.nbi")) and os.access(kernels, os.W_OK):
+    if not any(kernels.glob("*/__pycache__/*.nbi")) and os.access(kernels, os.W_OK):
         print("First use: compiling what this needs takes a while, once.", file=sys.stderr)

@@ -11,8 +11,8 @@ from partita.data.formats import Document
 from partita.data.schemes import Scheme
 
 ESTIMATORS = {
-    "tagger": ("partita.estimators.tagger", "Tagger"),
-    "hmm": ("partita.estimators.hidden_markov_tagger", "HiddenMarkovTagger"),
+    "tagger": ("partita.estimators.tagging.tagger", "Tagger"),
+    "hmm": ("partita.estimators.tagging.hidden_markov_tagger", "HiddenMarkovTagger"),
     "parser": ("partita.estimators.parsing.parser", "DependencyParser"),
     "aligner": ("partita.estimators.alignment.aligner", "Aligner"),
     "translator": ("partita.estimators.translation.translator", "Translator"),

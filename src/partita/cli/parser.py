@@ -6,7 +6,11 @@ import sys
 from typing import NoReturn
 
 from partita import __version__
-from partita.cli import demo, evaluate, explain, inspect, predict, select, simulate, train
+from partita.cli import demo, inspect, select, simulate
+from partita.cli.evaluate import command as evaluate
+from partita.cli.explain import command as explain
+from partita.cli.predict import command as predict
+from partita.cli.train import command as train
 
 EPILOG = """\
 A model file knows what it is, and data files show it: CoNLL-U, CoNLL columns or plain text, also

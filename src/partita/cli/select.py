@@ -82,7 +82,7 @@ def run(options: Options) -> None:
 
 def _tags(model: Model, options: Options) -> None:
     from partita.cli.questions import predicted, seen_by
-    from partita.estimators.selection import rank, take
+    from partita.estimators.tagging.selection import rank, take
 
     document = read_document(options.unlabelled, options)
     sentences = seen_by(model, document)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from partita.cli import train_hmm, train_tagger
 from partita.cli.labels import read_labelled
 from partita.cli.models import check_output
 from partita.cli.options import (
@@ -20,6 +19,8 @@ from partita.cli.options import (
     write,
 )
 from partita.cli.select import RANKING, STRATEGIES
+from partita.cli.train import hmm as train_hmm
+from partita.cli.train import tagger as train_tagger
 from partita.data.schemes import SCHEMES
 from partita.data.text import write_text
 
@@ -62,7 +63,7 @@ def add(commands: Commands) -> None:
 
 def run(options: Options) -> None:
     """Replay, and print the curves and the words that are needed."""
-    from partita.estimators.simulation import Corpus, Point, simulate
+    from partita.estimators.tagging.simulation import Corpus, Point, simulate
 
     if options.diagram is not None:
         check_output(options.diagram)

@@ -4,8 +4,8 @@ from partita import show
 from partita.demo.page import Section, figure, marked, table
 from partita.demo.settings import Settings, clock, percent
 from partita.demo.tagging import FEW, L2, few_labels_tagger, tagged
-from partita.estimators.selection import rank
-from partita.estimators.tagger import Tagger
+from partita.estimators.tagging.selection import rank
+from partita.estimators.tagging.tagger import Tagger
 
 N_WORDS = 4
 ROUND = 20

@@ -9,7 +9,7 @@ from partita import samples, show
 from partita.data.constraints import ExpectationConstraint
 from partita.demo.page import Html, Section, figure, paragraph, table
 from partita.demo.settings import Settings, clock, percent
-from partita.estimators.tagger import Tagger
+from partita.estimators.tagging.tagger import Tagger
 
 COLUMN = "UPOS"
 FEW = 40

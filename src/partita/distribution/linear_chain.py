@@ -12,7 +12,7 @@ from partita.arrays import Array, FloatArray
 from partita.distribution import chain_entropy as spans
 from partita.distribution.base import SUM, Combine, Distribution
 from partita.distribution.chain_entropy import EntropyLattices, UncertainSpan
-from partita.kernels import chain_entropy
+from partita.kernels.chains import entropy as chain_entropy
 from partita.show.display import MOST_WORDS
 from partita.show.svg import Svg
 from partita.structures.batch import (

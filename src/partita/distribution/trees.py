@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from partita import show
 from partita.arrays import Array, FloatArray
 from partita.distribution.base import SUM, Combine, Distribution
-from partita.kernels.labels import fill_unused
+from partita.kernels.trees.labels import fill_unused
 from partita.show.display import MOST_WORDS
 from partita.show.svg import Svg
 from partita.structures.batch import (

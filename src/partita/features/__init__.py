@@ -4,8 +4,9 @@ from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.chains import tag_constraints, tag_features, tag_parts
 from partita.features.matrix import FixedScores, MatrixFeatures
 from partita.features.pairs import PairFeatures, Pairs
-from partita.features.rows import Attributes, RowFeatures
-from partita.features.vocabulary import HashedVocabulary, Vocabulary, VocabularyBuilder
+from partita.features.rows import RowFeatures
+from partita.text.attributes import Attributes
+from partita.text.vocabulary import HashedVocabulary, Vocabulary, VocabularyBuilder
 
 __all__ = [
     "Attributes",

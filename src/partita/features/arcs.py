@@ -6,8 +6,8 @@ import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
 from partita.features.base import FeatureMap
-from partita.kernels import arc_features
-from partita.kernels.arc_features import GROUP, MOST_KINDS, Keys
+from partita.kernels.features import arcs as arc_features
+from partita.kernels.features.arcs import GROUP, MOST_KINDS, Keys
 from partita.structures.trees import Trees
 
 MARGIN = 6
@@ -20,7 +20,7 @@ class ArcFeatures(FeatureMap):
     """Features of all arcs of a batch of sentences, hashed into 2**n_bits weights.
 
     Nothing is kept for an arc: the places of its weights follow from the keys of its two words
-    (see `partita.kernels.arc_features`), each time anew. Costs, for an arc, two weights for each
+    (see `partita.kernels.features.arcs`), each time anew. Costs, for an arc, two weights for each
     template; templates of one end only cost that for a word, direction and distance.
 
     Parameters

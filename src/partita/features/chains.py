@@ -7,8 +7,9 @@ from scipy import sparse
 from partita.arrays import BoolArray, IntArray
 from partita.features.base import JoinedFeatures
 from partita.features.pairs import PairFeatures, Pairs
-from partita.features.rows import Attributes, RowFeatures
+from partita.features.rows import RowFeatures
 from partita.structures.chains import Chains
+from partita.text.attributes import Attributes
 
 
 def tag_features(

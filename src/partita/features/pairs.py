@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.features.base import FeatureMap
-from partita.features.rows import Attributes, RowFeatures
-from partita.kernels import features_pairs
+from partita.features.rows import RowFeatures
+from partita.kernels.features import pairs as features_pairs
+from partita.text.attributes import Attributes
 
 ENOUGH = 0.25
 """Share of the columns from which on an attribute has a whole row."""

@@ -11,7 +11,7 @@ from partita.grammars.bitext import infer_flat
 from partita.grammars.forest import EmptyForestError, Forest
 from partita.grammars.itg import pair_forest
 from partita.grammars.parts import RuleScores
-from partita.kernels import itg_best
+from partita.kernels.bitext import itg_best
 from partita.structures.base import (
     ALL_FORBIDDEN,
     Best,

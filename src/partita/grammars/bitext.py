@@ -8,7 +8,7 @@ import numpy as np
 from partita.arrays import FloatArray, IntArray
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.parts import RuleScores, checked_pair
-from partita.kernels import itg_log, itg_outside, itg_scaled
+from partita.kernels.bitext import itg_log, itg_outside, itg_scaled
 from partita.structures.batch import offsets
 
 

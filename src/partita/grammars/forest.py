@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from partita.arrays import FloatArray, IntArray
 from partita.grammars.parts import RuleScores
 from partita.grammars.spans import SpannedEdges
-from partita.kernels import itg_edges
+from partita.kernels.bitext import itg_edges
 from partita.structures.forests import checked_derivation
 from partita.structures.hypergraph import Hypergraph
 

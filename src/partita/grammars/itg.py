@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from partita.arrays import BoolArray, IntArray
 from partita.grammars.forest import EmptyForestError, Forest
 from partita.grammars.lexicon import Lexicon
-from partita.kernels import itg_bounded, itg_edges, itg_pair
+from partita.kernels.bitext import itg_bounded, itg_edges, itg_pair
 from partita.structures.hypergraph import Hypergraph
 
 

@@ -6,7 +6,7 @@ from partita.arrays import FloatArray, IntArray
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.itg import bounded_forest
 from partita.grammars.parts import RuleScores
-from partita.kernels import itg_lengths
+from partita.kernels.bitext import itg_lengths
 from partita.structures.batch import offsets
 from partita.structures.forests import Forests
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from partita.kernels.jit import kernel
-from partita.kernels.lanes import N_LANES, broadcast, load, select
-from partita.kernels.lanes import total as lane_total
+from partita.kernels.simd.lanes import N_LANES, broadcast, load, select
+from partita.kernels.simd.lanes import total as lane_total
 
 
 @kernel

@@ -7,15 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
-from partita.kernels import (
-    chain_best,
-    chain_covariance,
-    chain_log,
-    chain_positional,
-    chain_sample,
-    chain_scaled,
-    chain_scaled_covariance,
-)
+from partita.kernels.chains import best as chain_best
+from partita.kernels.chains import covariance as chain_covariance
+from partita.kernels.chains import log as chain_log
+from partita.kernels.chains import positional as chain_positional
+from partita.kernels.chains import sample as chain_sample
+from partita.kernels.chains import scaled as chain_scaled
+from partita.kernels.chains import scaled_covariance as chain_scaled_covariance
 from partita.structures.base import (
     ALL_FORBIDDEN,
     Best,

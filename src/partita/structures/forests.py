@@ -7,13 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
-from partita.kernels import (
-    forest_best,
-    forest_inside,
-    forest_k_best,
-    forest_layout,
-    forest_sample,
-)
+from partita.kernels.forests import best as forest_best
+from partita.kernels.forests import inside as forest_inside
+from partita.kernels.forests import k_best as forest_k_best
+from partita.kernels.forests import layout as forest_layout
+from partita.kernels.forests import sample as forest_sample
 from partita.structures.base import (
     ALL_FORBIDDEN,
     Best,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import Array, BoolArray, IntArray
-from partita.kernels import forest_order
+from partita.kernels.forests import order as forest_order
 from partita.structures.batch import is_whole
 
 MOST_NODES = 2**31

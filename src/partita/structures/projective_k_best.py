@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
-from partita.kernels import eisner_log
+from partita.kernels.projective import log as eisner_log
 
 RIGHT, LEFT, PAIR = 0, 1, 2
 Key = tuple[int, int, int]

@@ -5,13 +5,11 @@ from functools import cached_property
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
-from partita.kernels import (
-    eisner_best,
-    eisner_covariance,
-    eisner_log,
-    eisner_sample,
-    eisner_scaled,
-)
+from partita.kernels.projective import best as eisner_best
+from partita.kernels.projective import covariance as eisner_covariance
+from partita.kernels.projective import log as eisner_log
+from partita.kernels.projective import sample as eisner_sample
+from partita.kernels.projective import scaled as eisner_scaled
 from partita.structures.base import Inference, covariance_from_products
 from partita.structures.projective_k_best import BestTrees
 from partita.structures.trees import Trees

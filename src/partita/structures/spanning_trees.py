@@ -5,14 +5,12 @@ import heapq
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
-from partita.kernels import (
-    arborescence,
-    spanning_covariance,
-    spanning_elimination,
-    spanning_pairs,
-    spanning_sample,
-    spanning_wide,
-)
+from partita.kernels.spanning import arborescence
+from partita.kernels.spanning import covariance as spanning_covariance
+from partita.kernels.spanning import elimination as spanning_elimination
+from partita.kernels.spanning import pairs as spanning_pairs
+from partita.kernels.spanning import sample as spanning_sample
+from partita.kernels.spanning import wide as spanning_wide
 from partita.structures.base import Inference
 from partita.structures.trees import Trees
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
-from partita.kernels import labels as label_kernels
+from partita.kernels.trees import labels as label_kernels
 from partita.structures.base import ALL_FORBIDDEN, Best, Inference, Structure, Structures
 from partita.structures.batch import offsets, pieces, word_counts
 from partita.structures.labelled import best_labellings, labelled_covariance

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.kernels import vectors
+from partita.kernels.weights import vectors
 from partita.training.vectors import by_chunks, dot
 
 

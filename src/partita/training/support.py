@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
-from partita.kernels import updates
+from partita.kernels.weights import updates
 from partita.training.batches import Batch
 
 

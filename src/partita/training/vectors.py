@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.kernels import vectors
+from partita.kernels.weights import vectors
 
 CHUNK = 2**18
 """What a thread takes at a time."""

@@ -12,7 +12,7 @@ from partita.estimators.alignment.directed import DirectedModel
 from partita.estimators.alignment.hmm import HiddenMarkovAlignment
 from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.alignment.words import UNKNOWN, Numbered, Words
-from partita.kernels import model1
+from partita.kernels.bitext import model1
 from partita.structures.batch import offsets as offsets_of
 
 Sentences = Sequence[Sequence[str]]

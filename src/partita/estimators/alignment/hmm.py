@@ -12,7 +12,8 @@ from partita.estimators.alignment.directed import DirectedModel
 from partita.estimators.alignment.jumps import Jumps
 from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.alignment.words import Numbered, WordNumbers
-from partita.kernels import hmm_alignment_best, hmm_alignment_steps
+from partita.kernels.bitext import hmm_best as hmm_alignment_best
+from partita.kernels.bitext import hmm_steps as hmm_alignment_steps
 from partita.structures.batch import offsets as offsets_of
 
 

@@ -12,7 +12,7 @@ from partita.estimators.alignment.jumps import Jumps
 from partita.estimators.alignment.model1 import Learner, WordTable
 from partita.estimators.alignment.pairs import Meetings
 from partita.estimators.alignment.words import Numbered
-from partita.kernels import hmm_alignment_steps
+from partita.kernels.bitext import hmm_steps as hmm_alignment_steps
 
 Report = Callable[[str, int, float], None]
 """Called after each iteration with its stage ("Model 1" or "HMM"), its number from 1, and the

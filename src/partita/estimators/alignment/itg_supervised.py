@@ -20,10 +20,11 @@ from partita.estimators.alignment.itg_features import (
 )
 from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.itg_edges import TableFeatures
-from partita.features.rows import Attributes, RowFeatures
+from partita.features.rows import RowFeatures
 from partita.grammars.alignments import PairAlignments
 from partita.objectives.evidence_costs import ExponentialCost
 from partita.structures.batch import offsets
+from partita.text.attributes import Attributes
 from partita.training import LBFGS, Adam, Batch, Penalty, TrainingResult, build_corpus, train
 from partita.training.optimisers.schedules import Linear
 

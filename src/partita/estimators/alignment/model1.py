@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from partita.arrays import Array, FloatArray, IntArray
 from partita.estimators.alignment.pairs import Meetings, check_pairs, with_empty_word
 from partita.estimators.alignment.words import Numbered, WordNumbers
-from partita.kernels import model1, word_pairs
+from partita.kernels.bitext import model1, word_pairs
 
 Report = Callable[[int, float], None]
 """Called after each iteration with its number, from 1, and the log-likelihood before it."""

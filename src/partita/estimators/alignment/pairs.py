@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from partita.arrays import IntArray
 from partita.estimators.alignment.words import NULL, Numbered
-from partita.kernels import word_pairs
+from partita.kernels.bitext import word_pairs
 from partita.structures.batch import offsets as offsets_of
 
 

@@ -16,7 +16,7 @@ from partita.estimators.parsing.model import Encoded, ParserModel
 from partita.estimators.parsing.templates import Atom, Template
 from partita.estimators.parsing.words import EDGE, RARE, ROOT, Words, members
 from partita.features.arcs import distance_slots, places, table, with_distance
-from partita.kernels.arc_features import MOST_COUNTED, MOST_KINDS
+from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS
 
 SHOWN = {RARE: "<rare>", ROOT: "<root>", EDGE: "<edge>"}
 DISTANCES = ("1", "2", "3", "4", "5-6", "7-10", "11+")

@@ -13,8 +13,8 @@ import numpy as np
 from partita.arrays import Array
 from partita.estimators.parsing.templates import Atom, Template
 from partita.estimators.parsing.words import EDGE, ROOT, Lexicon, Words, members
-from partita.features.vocabulary import hashes
-from partita.kernels.arc_features import MOST_COUNTED, MOST_KINDS, Keys
+from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS, Keys
+from partita.text.vocabulary import hashes
 
 _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _HALF = np.uint64(32)

@@ -15,9 +15,10 @@ from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.estimators.parsing.keys import finished, mixed
 from partita.estimators.parsing.words import EDGE, ROOT, Lexicon, Words
 from partita.features.arcs import distance_slots
-from partita.features.rows import Attributes, RowFeatures
-from partita.features.vocabulary import hashes
+from partita.features.rows import RowFeatures
 from partita.structures.chains import Chains
+from partita.text.attributes import Attributes
+from partita.text.vocabulary import hashes
 
 ROLES = ("modifier", "head", "grandparent", "left", "right", "first", "last")
 SETS = {"child": "modifier", "sibling": "head"}

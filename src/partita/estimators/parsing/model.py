@@ -15,7 +15,7 @@ from partita.estimators.parsing.keys import KeyMaker
 from partita.estimators.parsing.templates import Template
 from partita.estimators.parsing.words import Lexicon, Words, read_words
 from partita.features.arcs import ArcFeatures, number_of_weights
-from partita.kernels.arc_features import Keys
+from partita.kernels.features.arcs import Keys
 from partita.structures.projective_trees import ProjectiveTrees
 from partita.structures.spanning_trees import SpanningTrees
 from partita.structures.tree_tools import is_projective

@@ -11,7 +11,7 @@ import numpy as np
 from partita.arrays import Array, IntArray
 from partita.data.conllu import EMPTY
 from partita.data.sentences import Sentence
-from partita.features.vocabulary import hashes
+from partita.text.vocabulary import hashes
 
 NAMES = ("FORM", "LEMMA", "UPOS", "XPOS", "FEATS")
 TUPLES = ("FORM", "UPOS", "XPOS", "LEMMA", "FEATS")

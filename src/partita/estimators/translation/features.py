@@ -8,7 +8,7 @@ from partita.arrays import Array, FloatArray
 from partita.estimators.translation.sentences import SourceSentence
 from partita.features.base import FeatureMap
 from partita.grammars.source_parts import splits
-from partita.kernels import translation_features as kernels
+from partita.kernels.features import translation as kernels
 from partita.structures.batch import offsets, pieces
 
 FIRST_VALUES = {

@@ -10,7 +10,7 @@ from partita.estimators.alignment.words import UNKNOWN
 from partita.estimators.translation.lexicon import TranslationLexicon
 from partita.grammars.choices import Choices
 from partita.grammars.source_parts import SourceParts
-from partita.kernels.translation_features import PAD
+from partita.kernels.features.translation import PAD
 
 COPIED = 100
 """The kind of a link that copies an unknown word."""

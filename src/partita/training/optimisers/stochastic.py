@@ -2,7 +2,7 @@
 
 The gradient of a step is that of the mean loss of its sentences; a step's share of the penalty is
 that of one sentence, so rates do not depend on the size of the corpus. Only the weights that the
-batches of a step touch are moved (see `kernels.updates`); Adam's means are therefore taken over the
+batches of a step touch are moved (see `weights.updates`); Adam's means are therefore taken over the
 visits of a weight, not over all steps.
 
 An L1 penalty is paid by shrinking, which lowers the loss as it should, but leaves few weights at
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
-from partita.kernels import updates
+from partita.kernels.weights import updates
 from partita.training.corpus import MemoryCorpus
 from partita.training.optimisers.base import Optimiser, Problem, State
 from partita.training.optimisers.schedules import InverseTime, Rate, as_rate
@@ -44,7 +44,7 @@ CHUNK = 2**13
 
 
 class Step(NamedTuple):
-    """A mini-batch's gradient, and how to follow it; the first arguments of `kernels.updates`."""
+    """A mini-batch's gradient, and how to follow it: first arguments of `weights.updates`."""
 
     blocks: IntArray
     """Where the gradient can differ from 0."""

@@ -1,0 +1,1 @@
+"""`partita evaluate`: a module for each kind of model."""

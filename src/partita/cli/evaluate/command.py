@@ -1,0 +1,33 @@
+"""`partita evaluate MODEL GOLD`: how good the answers are, and whether probabilities mean it."""
+
+from partita.cli.evaluate import links as evaluate_links
+from partita.cli.evaluate import tags as evaluate_tags
+from partita.cli.evaluate import translations as evaluate_translations
+from partita.cli.evaluate import trees as evaluate_trees
+from partita.cli.families import add_families, run_family
+from partita.cli.models import check_output, load_model
+from partita.cli.options import Commands, Options, add_command, add_reading
+
+FAMILIES = (
+    evaluate_tags.FAMILY,
+    evaluate_trees.FAMILY,
+    evaluate_links.FAMILY,
+    evaluate_translations.FAMILY,
+)
+
+
+def add(commands: Commands) -> None:
+    """The command and its arguments."""
+    parser = add_command(commands, "evaluate", run, "compare a model's answers with the right ones")
+    parser.add_argument("model", metavar="MODEL", help="file that train wrote")
+    parser.add_argument("gold", metavar="GOLD", help="sentences with the right answers")
+    parser.add_argument("--diagram", metavar="FILE", help="write a reliability diagram, in SVG")
+    add_families(parser, FAMILIES)
+    add_reading(parser)
+
+
+def run(options: Options) -> None:
+    """Predict, compare, and print."""
+    if options.diagram is not None:
+        check_output(options.diagram)
+    run_family(FAMILIES, load_model(options.model), options)

@@ -1,0 +1,66 @@
+"""`partita evaluate` for aligners: alignment error rate, precision, recall and F1."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from partita.cli.answers import TARGET
+from partita.cli.bitexts import read_pairs
+from partita.cli.families import Family
+from partita.cli.links import read_links
+from partita.cli.models import Model
+from partita.cli.options import Argument, Options, say, write
+from partita.cli.predict.links import OVERRIDES, say_not_aligned, with_overrides
+from partita.data.alignments import Alignment
+from partita.data.text import write_text
+
+ARGUMENTS = (
+    TARGET,
+    Argument("links", str, None, "the right links of the pairs, Pharaoh format", metavar="FILE"),
+    *OVERRIDES,
+    Argument("samples", int, 1000, "drawn for the intervals"),
+)
+
+
+def run(model: Model, options: Options) -> None:
+    """Predict, compare, and print."""
+    from partita.evaluation.alignments import alignment_scores
+
+    if options.links is None:
+        raise ValueError("no right links came; name their file by --links.")
+    if options.samples < 1:
+        raise ValueError(f"--samples is {options.samples}; expected 1 or more.")
+    aligner = with_overrides(model, options)
+    pairs = read_pairs(options.gold, options.target)
+    gold = read_links(options.links, pairs)
+    say_not_aligned(aligner, pairs)
+    found = aligner.predict(pairs.source, pairs.target)
+    write(str(alignment_scores(gold, found, n_samples=options.samples)))
+    _calibration(aligner.predict_marginals(pairs.source, pairs.target), gold, options.diagram)
+
+
+def _calibration(marginals: Sequence[Any], gold: Sequence[Alignment], diagram: str | None) -> None:
+    """Of every link that may be; what is possible only is neither right nor wrong."""
+    import numpy as np
+
+    from partita import show
+    from partita.evaluation import calibration_error, reliability
+
+    probabilities, right = [np.zeros(0)], [np.zeros(0, dtype=np.bool_)]
+    for p, alignment in zip(marginals, gold, strict=True):
+        is_sure, counts = np.zeros(p.shape, dtype=np.bool_), np.ones(p.shape, dtype=np.bool_)
+        for link in alignment.sure:
+            is_sure[link] = True
+        for link in alignment.possible:
+            counts[link] = False
+        probabilities.append(p[counts])
+        right.append(is_sure[counts])
+    bins = reliability(np.concatenate(probabilities), np.concatenate(right))
+    error = f"{calibration_error(bins):.4f}"
+    write(f"calibration error  {error} (of all cells but possible links)")
+    if diagram is not None:
+        title = f"Reliability of links: expected calibration error {error}"
+        write_text(diagram, show.reliability(bins, title=title).text)
+        say(f"Wrote {diagram}")
+
+
+FAMILY = Family("aligners", ("aligner",), run, ARGUMENTS)

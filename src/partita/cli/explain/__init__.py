@@ -1,0 +1,1 @@
+"""`partita explain`: a module for each kind of model."""

@@ -1,0 +1,1 @@
+"""`partita predict`: a module for each kind of model."""

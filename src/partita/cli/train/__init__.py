@@ -1,0 +1,1 @@
+"""`partita train`: a module for each kind of model."""

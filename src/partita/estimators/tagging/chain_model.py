@@ -1,0 +1,169 @@
+"""What a trained tagger is made of: tags, features, hard rules; and batches of sentences of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from partita.arrays import FloatArray, IntArray
+from partita.distribution.linear_chain import LinearChain
+from partita.estimators.tagging.tag_labels import TagSet
+from partita.features.base import FeatureMap, JoinedFeatures
+from partita.features.chains import tag_features
+from partita.features.matrix import FixedScores
+from partita.features.pairs import Pairs
+from partita.structures.chains import Chains
+from partita.text.attributes import Attributes
+from partita.text.extraction import Encoded, TemplateFeatures
+from partita.text.named_features import NamedFeatures
+from partita.text.words import read_words
+from partita.training.batches import cut
+
+AnyFeatures: TypeAlias = TemplateFeatures | NamedFeatures
+
+
+class Piece(NamedTuple):
+    """Neighbouring sentences whose scores fit into the cache."""
+
+    sentences: range
+    chains: Chains
+    features: FeatureMap
+    words: Attributes
+    transitions: Attributes | None
+
+
+@dataclass(frozen=True)
+class ChainModel:
+    """All of a tagger but its weights.
+
+    The weights are (n_attributes, s), then (n_transition_attributes, s, s). With `pairs` the first
+    of these are only those of the pairs of attribute and tag, as `Pairs` orders them.
+    """
+
+    tags: TagSet
+    features: AnyFeatures
+    pairs: Pairs | None = None
+
+    @property
+    def n_weights(self) -> int:
+        """Number of weights."""
+        return self._n_word_weights + self.features.n_transition_attributes * len(self.tags) ** 2
+
+    @property
+    def _n_word_weights(self) -> int:
+        if self.pairs is not None:
+            return self.pairs.n_weights
+        return self.features.n_attributes * len(self.tags)
+
+    def split(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The weights of tags, (n_attributes, s), and of transitions, (..., s, s)."""
+        n_tags, middle = len(self.tags), self._n_word_weights
+        of_words = weights[:middle]
+        if self.pairs is None:
+            table = of_words.reshape(-1, n_tags)
+        else:
+            table = self.pairs.table(of_words)
+        return table, weights[middle:].reshape(-1, n_tags, n_tags)
+
+    def joined(self, table: FloatArray, transitions: FloatArray) -> FloatArray:
+        """The inverse of `split`."""
+        of_words = table.ravel() if self.pairs is None else self.pairs.flat(table)
+        return np.concatenate([of_words, transitions.ravel()])
+
+    def encode(self, sentences: Sequence[Any]) -> Encoded:
+        """The attributes of sentences, none of which is empty."""
+        words = read_words(sentences, self.features.columns or None)
+        if words.are_features != isinstance(self.features, NamedFeatures) and len(sentences):
+            came, expected = ("dictionaries of features", "words")
+            if not words.are_features:
+                came, expected = expected, came
+            raise ValueError(
+                f"{came} came; this tagger was trained on {expected}. Give it the same kind."
+            )
+        return self.features.encode(words)
+
+    def pieces(self, encoded: Encoded, first: int = 0, last: int | None = None) -> Iterator[Piece]:
+        """The sentences from `first` on and before `last`, cut into pieces."""
+        n_words = encoded.n_words[first:last]
+        n_tags, shared = len(self.tags), encoded.transitions is None
+        n_tables = np.ones_like(n_words) if shared else n_words - 1
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(encoded.n_words)])
+        for part in cut(n_words * n_tags + n_tables * n_tags**2):
+            sentences = range(first + part.start, first + part.stop)
+            chains = Chains(n_words[part.start : part.stop], n_tags, shared=shared)
+            begin, end = int(ends[sentences.start]), int(ends[sentences.stop])
+            words = encoded.words[begin:end]
+            steps = None
+            if encoded.transitions is not None:
+                # A sentence of n words has n - 1 steps.
+                steps = encoded.transitions[begin - sentences.start : end - sentences.stop]
+            yield Piece(sentences, chains, self._features(chains, words, steps), words, steps)
+
+    def _features(
+        self, chains: Chains, words: Attributes, transitions: Attributes | None
+    ) -> FeatureMap:
+        features = tag_features(
+            chains,
+            words,
+            self.features.n_attributes,
+            transitions=transitions,
+            n_transition_attributes=self.features.n_transition_attributes,
+            pairs=self.pairs,
+        )
+        if self.tags.allowed is None:
+            return features
+        parts = self.forbidden_parts(chains)
+        hard = FixedScores(chains.n_parts, parts, np.full(len(parts), -np.inf))
+        return JoinedFeatures([*features.maps, hard])
+
+    def forbidden_parts(self, chains: Chains) -> IntArray:
+        """The parts that the scheme of the tags rules out, in order."""
+        assert self.tags.allowed is not None
+        first, pairwise, last = (~allowed for allowed in self.tags.allowed)
+        forbidden = np.zeros(chains.n_parts, dtype=np.bool_)
+        unaries, tables = chains.split(forbidden)
+        for unary, table in zip(unaries, tables, strict=True):
+            unary[0] |= first
+            unary[-1] |= last
+            table |= pairwise
+        return np.flatnonzero(forbidden)
+
+    def distribution(self, piece: Piece, weights: FloatArray) -> LinearChain:
+        """The tag sequences of a piece's sentences."""
+        return LinearChain.from_flat(piece.chains, piece.features.scores(weights))
+
+    def transferred(self, other: "ChainModel", weights: FloatArray) -> FloatArray:
+        """The weights of another model, for the features and tags that both have; 0 elsewhere."""
+        tags = [name for name in self.tags.names if name in other.tags.names]
+        here = np.array([self.tags.names.index(name) for name in tags], dtype=np.int64)
+        there = np.array([other.tags.names.index(name) for name in tags], dtype=np.int64)
+        own, theirs = self.split(np.zeros(self.n_weights)), other.split(weights)
+        for transition in (False, True):
+            rows, other_rows = _common(self.features, other.features, transition=transition)
+            if transition:
+                pairs = (rows[:, None, None], here[:, None], here)
+                other_pairs = (other_rows[:, None, None], there[:, None], there)
+                own[1][pairs] = theirs[1][other_pairs]
+            else:
+                own[0][rows[:, None], here] = theirs[0][other_rows[:, None], there]
+        return self.joined(*own)
+
+
+def _common(
+    features: AnyFeatures, other: AnyFeatures, *, transition: bool
+) -> tuple[IntArray, IntArray]:
+    """The numbers, here and there, of attributes of the same name."""
+    names = _names(other, transition=transition)
+    pairs = [
+        (number, names[name])
+        for name, number in _names(features, transition=transition).items()
+        if name in names
+    ]
+    here, there = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return here, there
+
+
+def _names(features: AnyFeatures, *, transition: bool) -> dict[str, int]:
+    n_names = features.n_transition_attributes if transition else features.n_attributes
+    return {features.name(number, transition=transition): number for number in range(n_names)}

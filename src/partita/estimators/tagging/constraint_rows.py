@@ -1,0 +1,97 @@
+"""Which words an expectation constraint is about, from the name of its feature.
+
+A feature is `name=value`. On words, the name is a field (`FORM[0].suffix3=ing`, see
+`partita.text.templates`), or `w` or `word` for the word in lower case, as in MALLET's
+examples. On dictionaries of features it is one of their names, `key:value` or `key=value`.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from partita.arrays import IntArray
+from partita.data.constraints import ExpectationConstraint
+from partita.estimators.tagging.tag_labels import TagSet
+from partita.estimators.tagging.tagger_training import Expectations
+from partita.text.attributes import Attributes
+from partita.text.lexicon import Lexicon
+from partita.text.named_features import named_rows
+from partita.text.templates import parse_field
+from partita.text.vocabulary import Vocabulary
+from partita.text.words import Words
+
+WORD = ("w", "word")
+
+
+def number_constraints(
+    constraints: Sequence[ExpectationConstraint],
+    words: Words,
+    tags: TagSet,
+    *,
+    weight: float,
+    distance: str,
+) -> Expectations:
+    """The constraints in numbers: which words each is about, which tag, and how often."""
+    attributes, numbers, targets = [], [], []
+    for index, constraint in enumerate(constraints):
+        for tag, share in constraint.distribution.items():
+            attributes.append(index)
+            numbers.append(int(tags.numbers([tag], f"the constraint on {constraint.feature}")[0]))
+            targets.append(share)
+    rows = _of_features(constraints, words) if words.are_features else _of_words(constraints, words)
+    if not len(rows.ids):
+        names = ", ".join(constraint.feature for constraint in constraints[:3])
+        raise ValueError(
+            f"no word has a feature that a constraint is about ({names}, ...); expected w=word for "
+            "words in lower case, a field such as FORM[0].suffix3=ing, or a feature of the "
+            "dictionaries."
+        )
+    return Expectations(
+        rows, np.array(attributes), np.array(numbers), np.array(targets), weight, distance
+    )
+
+
+def _of_features(constraints: Sequence[ExpectationConstraint], words: Words) -> Attributes:
+    names = {constraint.feature: index for index, constraint in enumerate(constraints)}
+    vocabulary = Vocabulary(names)
+    # CRFsuite joins key and value by a colon, MALLET's examples by an equals sign.
+    rows = (
+        [name if name in names else name.replace(":", "=", 1) for name in row]
+        for row in named_rows(words.features)
+    )
+    return vocabulary.attributes(rows)
+
+
+def _of_words(constraints: Sequence[ExpectationConstraint], words: Words) -> Attributes:
+    wanted: dict[tuple[str, str], dict[str, int]] = {}
+    for index, constraint in enumerate(constraints):
+        name, _, value = constraint.feature.partition("=")
+        column, view = _sight(name, words, constraint)
+        wanted.setdefault((column, view), {})[value] = index
+    columns = [_column(words, *sight, values) for sight, values in wanted.items()]
+    table = np.concatenate(columns).T
+    present = table >= 0
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(present.sum(axis=1))])
+    return Attributes(table[present].astype(np.int32), offsets)
+
+
+def _sight(name: str, words: Words, constraint: ExpectationConstraint) -> tuple[str, str]:
+    if name in WORD:
+        return next(iter(words.columns)), "lower"
+    place = f"{constraint.source}, line {constraint.line}"
+    field = parse_field(name)
+    columns = tuple(words.columns)
+    if field is None or field.column not in columns or field.offset != 0:
+        raise ValueError(
+            f"{place}: the constraint on {constraint.feature!r} is about no known feature; "
+            f"expected w=word, or a field at offset 0 of the columns {', '.join(columns)}, such "
+            f"as {columns[0]}[0].suffix3=ing."
+        )
+    return str(field.column), field.view
+
+
+def _column(words: Words, column: str, view: str, values: Mapping[str, int]) -> IntArray:
+    """For each word the constraints that it falls under in this view, or -1; (rows, n)."""
+    lexicon = Lexicon(words.columns[column], [view])
+    numbers = np.array([values.get(value, -1) for value in lexicon.values[view]] + [-1])
+    return numbers[lexicon.codes(words.columns[column])[view]]

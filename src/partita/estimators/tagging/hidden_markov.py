@@ -1,0 +1,235 @@
+"""A hidden Markov model as a linear chain: where its log-probabilities lie among the weights.
+
+The weights are a table of rows, a column per tag (all logarithms):
+
+    symbols       emissions[w, k] = p(word w | tag k); a column sums to 1
+    1             start[k]        = p(tag k at the first word)
+    n_masks       0 where a tag is allowed, -inf where not; fixed, for tags that are known
+    n_tags        transitions[j, k] = p(tag k | tag j before it); a row sums to 1
+
+A word's unary scores are the sum of the rows that apply to it, so the score of a tag sequence is
+its joint log-probability with the words, and the log-partition that of the words alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.distribution.linear_chain import LinearChain
+from partita.features.chains import tag_features
+from partita.structures.chains import Chains
+from partita.text.attributes import Attributes
+from partita.training.batches import Batch, cut
+
+NOISE = 0.1
+"""Counts of what nobody has seen, at the start; above 0, or it would stay impossible for ever."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The rows of the table, and which emissions are allowed."""
+
+    n_symbols: int
+    masks: BoolArray
+    """Allowed tags, (n_masks, n_tags)."""
+    allowed: BoolArray
+    """Allowed emissions, (n_symbols, n_tags)."""
+
+    @property
+    def n_tags(self) -> int:
+        """Number of tags."""
+        return int(self.masks.shape[1])
+
+    @property
+    def n_attributes(self) -> int:
+        """Rows that describe words: all but the transitions."""
+        return self.n_symbols + 1 + len(self.masks)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the table."""
+        return self.n_attributes + self.n_tags, self.n_tags
+
+    def split(self, table: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Views of start (s,), transitions (s, s) and emissions (n_symbols, s)."""
+        table = table.reshape(self.shape)
+        return table[self.n_symbols], table[self.n_attributes :], table[: self.n_symbols]
+
+    def weights(
+        self, start: FloatArray, transitions: FloatArray, emissions: FloatArray
+    ) -> FloatArray:
+        """The flat weights of a model."""
+        masks = np.where(self.masks, 0.0, -np.inf)
+        return np.concatenate([emissions, start[None], masks, transitions]).ravel()
+
+    def maximise(self, counts: FloatArray) -> FloatArray:
+        """The most likely weights for (expected) counts: each distribution its shares of them.
+
+        A distribution without any counts is even over what is allowed.
+        """
+        start, transitions, emissions = self.split(counts)
+        everything = np.ones_like(transitions, dtype=np.bool_)
+        return self.weights(
+            log_shares(start, everything[0], axis=0),
+            log_shares(transitions, everything, axis=1),
+            log_shares(emissions, self.allowed, axis=0),
+        )
+
+    def pseudo_counts(self, alpha: float) -> FloatArray:
+        """`alpha` for everything that is allowed, flat; nothing for masks."""
+        table = np.zeros(self.shape)
+        start, transitions, emissions = self.split(table)
+        start[:], transitions[:], emissions[:] = alpha, alpha, alpha * self.allowed
+        return table.ravel()
+
+    def counts(self, words: "Encoded", tags: IntArray) -> FloatArray:
+        """How often each row occurs with each tag where all tags are known, flat.
+
+        The start has counts of its own, and a transition none at the first word of a sentence.
+        """
+        s, n_rows = self.n_tags, self.shape[0]
+        seen = words.symbols >= 0
+        first = words.first
+        rows = np.concatenate(
+            [
+                words.symbols[seen],
+                np.full(first.sum(), self.n_symbols),
+                self.n_attributes + tags[:-1][~first[1:]],
+            ]
+        )
+        columns = np.concatenate([tags[seen], tags[first], tags[1:][~first[1:]]])
+        return np.bincount(rows * s + columns, minlength=n_rows * s).astype(np.float64)
+
+    def batches(
+        self, words: "Encoded", targets: dict[str, None], weight: float = 1.0
+    ) -> list[Batch]:
+        """The sentences cut into batches, with the rows of each word; each counts `weight`."""
+        lengths, s = words.n_words, self.n_tags
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+        attributes = self._attributes(words)
+        batches = []
+        for sentences in cut(lengths * s + s * s):
+            chains = Chains(lengths[sentences.start : sentences.stop], s, shared=True)
+            rows = attributes[ends[sentences.start] : ends[sentences.stop]]
+            features = tag_features(chains, rows, self.n_attributes)
+            weights = None if weight == 1.0 else np.full(len(sentences), weight)
+            batches.append(Batch(LinearChain, chains, features, targets, weights))
+        return batches
+
+    def _attributes(self, words: "Encoded") -> Attributes:
+        """For each word its symbol, the start if it is the first, and masks that apply to it."""
+        start = np.where(words.first, self.n_symbols, -1)
+        masks = np.where(words.masks >= 0, words.masks + self.n_symbols + 1, -1)
+        rows = np.column_stack([words.symbols, start, masks])
+        applies = rows >= 0
+        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(applies.sum(axis=1))])
+        return Attributes(rows[applies].astype(np.int32), offsets)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Sentences end to end, as numbers."""
+
+    n_words: IntArray
+    """Of each sentence, at least 1."""
+    symbols: IntArray
+    """Of each word; -1 for one that says nothing."""
+    masks: IntArray
+    """Of each word, (n, 2): by the dictionary, and by a known tag; -1 where any tag may be."""
+
+    @property
+    def first(self) -> BoolArray:
+        """Whether each word is the first of its sentence."""
+        first = np.zeros(len(self.symbols), dtype=np.bool_)
+        first[np.cumsum(self.n_words) - self.n_words] = True
+        return first
+
+    @property
+    def fully_labelled(self) -> BoolArray:
+        """For each sentence whether all its tags are known."""
+        starts = np.cumsum(self.n_words) - self.n_words
+        whole: BoolArray = np.minimum.reduceat(self.masks[:, 1], starts) >= 0
+        return whole
+
+    def select(self, sentences: BoolArray) -> "Encoded":
+        """Some of the sentences."""
+        words = np.repeat(sentences, self.n_words)
+        return Encoded(self.n_words[sentences], self.symbols[words], self.masks[words])
+
+
+def log_shares(counts: FloatArray, allowed: BoolArray, axis: int) -> FloatArray:
+    """log(counts / their sum along an axis); even over what is allowed where the sum is 0.
+
+    >>> log_shares(np.array([3.0, 1.0, 0.0]), np.array([True, True, True]), axis=0).round(2)
+    array([-0.29, -1.39,  -inf])
+    """
+    totals = counts.sum(axis=axis, keepdims=True)
+    counts = np.where(totals > 0, counts, allowed)
+    totals = counts.sum(axis=axis, keepdims=True)
+    logs = np.full(counts.shape, -np.inf)
+    np.log(counts, out=logs, where=counts > 0)
+    # A tag that may emit nothing has no words at all, and keeps its logarithms of -inf.
+    logs -= np.log(totals, out=np.zeros(totals.shape), where=totals > 0)
+    return logs
+
+
+def random_counts(layout: Layout, observed: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Counts to start expectation-maximisation from where there are no labels, flat.
+
+    `observed` says how often each symbol occurs, (n_symbols,). Its occurrences are shared out at
+    random among its tags (Dirichlet, all shares alike likely), and so are transitions.
+    """
+    table = np.zeros(layout.shape)
+    start, transitions, emissions = layout.split(table)
+    shares = rng.exponential(size=emissions.shape) * layout.allowed
+    totals = shares.sum(axis=1, keepdims=True)
+    emissions[:] = observed[:, None] * np.divide(shares, totals, out=shares, where=totals > 0)
+    start[:] = rng.exponential(size=start.shape)
+    transitions[:] = rng.exponential(size=transitions.shape)
+    return table.ravel()
+
+
+def informed_counts(
+    layout: Layout, words: Encoded, marginals: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """Counts to start from where another model knows the tags' probabilities, (n, s); flat.
+
+    With some noise, so that starts differ, and so do tags of which no label says anything.
+    """
+    table = np.full(layout.shape, NOISE) * (0.5 + rng.random(layout.shape))
+    emissions = layout.split(table)[2]
+    seen = words.symbols >= 0
+    np.add.at(emissions, words.symbols[seen], marginals[seen])
+    emissions *= layout.allowed * (0.5 + rng.random(emissions.shape))
+    return table.ravel()
+
+
+def tag_marginals(layout: Layout, words: Encoded, weights: FloatArray) -> FloatArray:
+    """The probability of each tag at each word of all sentences, (n, s)."""
+    batches = layout.batches(words, {})
+    unaries = [row for batch in batches for row in batch.at(weights).marginals.unary]
+    return np.concatenate([np.zeros((0, layout.n_tags)), *unaries])
+
+
+def product(counts: FloatArray, weights: FloatArray) -> float:
+    """<counts, weights>, where nothing times -inf is nothing."""
+    used = counts > 0
+    return float(counts[used] @ weights[used])
+
+
+def log_evidence(p: LinearChain) -> FloatArray:
+    """log p(words) of each sentence; -inf is an answer here, where `p.log_partition` has none."""
+    return p.structures.infer(p.scores).log_partition
+
+
+def check_possible(p: LinearChain, places: Sequence[int]) -> None:
+    """No sentence has probability 0; `places` are their numbers for the message."""
+    impossible = np.flatnonzero(log_evidence(p) == -np.inf)
+    if impossible.size:
+        raise ValueError(
+            f"sentence {places[impossible[0]]} (counting from 0) has probability 0: no tags "
+            "that are allowed explain its words. Allow other tags (fixed, dictionary), or train "
+            "with alpha above 0."
+        )

@@ -1,0 +1,1 @@
+"""Sentence pairs: Model 1, hidden Markov alignment, inversion transduction grammars."""

@@ -1,0 +1,122 @@
+"""Sums of products of upper-triangular matrices, the inner loops of bitext parsing.
+
+A chart holds a matrix over target boundaries for every pair of source boundaries: entry
+(s, t, k, l) of a flat array lies at ((s * (n + 1) + t) * width + k) * width + l, where `width` is
+the number of target boundaries rounded up to whole lanes. What lies below the diagonal, or beyond
+the last boundary, is zero.
+"""
+
+from partita.kernels.jit import kernel
+from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, store
+
+# Which inner indices u a product needs, when its factors are upper-triangular.
+UPPER = 0  # out[k, l] = sum_u P[k, u] Q[u, l]: those from k to l
+RIGHT = 1  # out[k, l] = sum_u G[k, u] Q[l, u]: those from l on
+LEFT = 2  # out[k, l] = sum_u P[u, k] G[u, l]: those up to k
+
+
+@kernel
+def padded_width(n_boundaries):
+    """The number of target boundaries rounded up to whole lanes."""
+    return (n_boundaries + N_LANES - 1) // N_LANES * N_LANES
+
+
+@kernel
+def spread(array, index):
+    """The number at flat position `index` in every lane, read without a check of the sign."""
+    return broadcast(lane(load(array, index), 0))
+
+
+@kernel
+def add_wide_tile(left, at, steps, right, right_at, right_step, n_terms, bounds, out, cell):
+    """out[k, l] += sum_q sum_u left_q[k, u] right_q[u, l] for 4 rows k and 8 columns l.
+
+    Eight sums stay in registers; `steps` are the strides of `left` between terms, rows and inner
+    indices, so that a transposed factor needs no copy.
+    """
+    term_step, row_step, inner_step = steps
+    first, last, width = bounds
+    sum_00 = broadcast(0.0)
+    sum_10, sum_20, sum_30 = sum_00, sum_00, sum_00
+    sum_01, sum_11, sum_21, sum_31 = sum_00, sum_00, sum_00, sum_00
+    for q in range(n_terms):
+        a = at + q * term_step + first * inner_step
+        b = right_at + q * right_step + first * width
+        for _ in range(first, last):
+            near, far = load(right, b), load(right, b + N_LANES)
+            value = spread(left, a)
+            sum_00, sum_01 = fma(value, near, sum_00), fma(value, far, sum_01)
+            value = spread(left, a + row_step)
+            sum_10, sum_11 = fma(value, near, sum_10), fma(value, far, sum_11)
+            value = spread(left, a + 2 * row_step)
+            sum_20, sum_21 = fma(value, near, sum_20), fma(value, far, sum_21)
+            value = spread(left, a + 3 * row_step)
+            sum_30, sum_31 = fma(value, near, sum_30), fma(value, far, sum_31)
+            a += inner_step
+            b += width
+    add_columns(out, cell, width, sum_00, sum_10, sum_20, sum_30)
+    add_columns(out, cell + N_LANES, width, sum_01, sum_11, sum_21, sum_31)
+
+
+@kernel
+def add_narrow_tile(left, at, steps, right, right_at, right_step, n_terms, bounds, out, cell):
+    """`add_wide_tile` for 4 rows and 4 columns."""
+    term_step, row_step, inner_step = steps
+    first, last, width = bounds
+    sum_0 = broadcast(0.0)
+    sum_1, sum_2, sum_3 = sum_0, sum_0, sum_0
+    for q in range(n_terms):
+        a = at + q * term_step + first * inner_step
+        b = right_at + q * right_step + first * width
+        for _ in range(first, last):
+            near = load(right, b)
+            sum_0 = fma(spread(left, a), near, sum_0)
+            sum_1 = fma(spread(left, a + row_step), near, sum_1)
+            sum_2 = fma(spread(left, a + 2 * row_step), near, sum_2)
+            sum_3 = fma(spread(left, a + 3 * row_step), near, sum_3)
+            a += inner_step
+            b += width
+    add_columns(out, cell, width, sum_0, sum_1, sum_2, sum_3)
+
+
+@kernel
+def add_columns(out, cell, width, sum_0, sum_1, sum_2, sum_3):
+    """Add four lanes to each of four rows of `out`."""
+    store(out, cell, load(out, cell) + sum_0)
+    store(out, cell + width, load(out, cell + width) + sum_1)
+    store(out, cell + 2 * width, load(out, cell + 2 * width) + sum_2)
+    store(out, cell + 3 * width, load(out, cell + 3 * width) + sum_3)
+
+
+@kernel
+def inner_bounds(shape, row, column, column_end, size):
+    """The first inner index that a tile needs, and the one after the last."""
+    if shape == UPPER:
+        return row, min(column_end, size)
+    if shape == RIGHT:
+        return column, size
+    return 0, min(row + N_LANES, size)
+
+
+@kernel
+def add_products(left, left_at, steps, right, right_at, right_step, n_terms, shape, size, out):
+    """out += sum_q left_q right_q, for the tiles of `out` that reach the upper triangle.
+
+    `out` is one matrix, C order, of width `padded_width(size)`. Entries below the diagonal are
+    right for the shape UPPER (zero) and meaningless for the others.
+    """
+    width = padded_width(size)
+    for row in range(0, width, N_LANES):
+        left_factor = (left, left_at + row * steps[1], steps)
+        column = row
+        while column < width:
+            is_wide = column + 2 * N_LANES <= width
+            end = column + 2 * N_LANES if is_wide else column + N_LANES
+            first, last = inner_bounds(shape, row, column, end, size)
+            right_factor = (right, right_at + column, right_step)
+            rest = (n_terms, (first, last, width), out, row * width + column)
+            if is_wide:
+                add_wide_tile(*left_factor, *right_factor, *rest)
+            else:
+                add_narrow_tile(*left_factor, *right_factor, *rest)
+            column = end

@@ -1,0 +1,120 @@
+"""IBM Model 1: p(f | e) = prod_j 1/(n + 1) sum_i t(f_j | e_i), e_0 the empty word.
+
+One step of expectation-maximisation. `table` has two columns, the probability of each entry and
+its expected count, side by side because they are always needed together; `cells` and the table's
+rows are those of `bitext.word_pairs`.
+"""
+
+import math
+
+import numpy as np
+
+from partita.kernels.jit import kernel
+
+
+@kernel
+def expected_counts(cells, cell_offsets, n_source, n_target, table):
+    """Add to each entry its expected count, t(f_j | e_i) / sum_i' t(f_j | e_i'); log-likelihood.
+
+    `n_source` counts the empty word.
+    """
+    log_likelihood = 0.0
+    totals = np.empty(n_target.max() if len(n_target) else 0)
+    weights = np.empty(np.diff(cell_offsets).max() if len(n_target) else 0)
+    for sentence in range(len(n_source)):
+        n, m = n_source[sentence], n_target[sentence]
+        first = cell_offsets[sentence]
+        totals[:m] = 0.0
+        for i in range(n):
+            for j in range(m):
+                weight = table[cells[first + i * m + j], 0]
+                weights[i * m + j] = weight
+                totals[j] += weight
+        for j in range(m):
+            log_likelihood += math.log(totals[j])
+            totals[j] = 1.0 / totals[j]
+        log_likelihood -= m * math.log(n)
+        for i in range(n):
+            for j in range(m):
+                table[cells[first + i * m + j], 1] += weights[i * m + j] * totals[j]
+    return log_likelihood
+
+
+@kernel
+def digamma(x):
+    """The derivative of log gamma, for x > 0: recursion up to 10, then the asymptotic series."""
+    result = 0.0
+    while x < 10.0:
+        result -= 1.0 / x
+        x += 1.0
+    inverse = 1.0 / (x * x)
+    # Bernoulli numbers over their index: the next term is below 1e-15 from 10 on.
+    series = 1.0 / 12 - inverse * (
+        1.0 / 120 - inverse * (
+            1.0 / 252 - inverse * (
+                1.0 / 240 - inverse * (1.0 / 132 - inverse * (691.0 / 32760 - inverse / 12))
+            )
+        )
+    )  # fmt: skip
+    return result + math.log(x) - 0.5 / x - inverse * series
+
+
+@kernel
+def normalise(offsets, table, alpha, unseen):
+    """Each row's probabilities from its counts, which become 0 again.
+
+    Without a prior (alpha = 0) the shares of the counts, and 0 for pairs that never met. With one,
+    the variational-Bayes estimate, exp(digamma(count + alpha) - digamma(sum of count + alpha)):
+    less than its share for everything rare. A row that never occurs keeps its probabilities.
+    """
+    for row in range(len(offsets) - 1):
+        first, last = offsets[row], offsets[row + 1]
+        total = 0.0
+        for k in range(first, last):
+            total += table[k, 1]
+        if total == 0.0:
+            continue
+        norm = digamma(total + alpha * (last - first)) if alpha > 0.0 else total
+        for k in range(first, last):
+            if alpha > 0.0:
+                table[k, 0] = math.exp(digamma(table[k, 1] + alpha) - norm)
+            else:
+                table[k, 0] = table[k, 1] / norm
+            table[k, 1] = 0.0
+        unseen[row] = math.exp(digamma(alpha) - norm) if alpha > 0.0 else 0.0
+
+
+@kernel
+def posteriors(values, cell_offsets, n_source, n_target, out):
+    """t(f_j | e_i) / sum_i' of all pairs, both flat, and log p(f | e) of each pair.
+
+    A target word that nothing can be translated to says nothing: all its places are alike likely.
+    """
+    log_likelihood = np.zeros(len(n_source))
+    for pair in range(len(n_source)):
+        n, m, first = n_source[pair], n_target[pair], cell_offsets[pair]
+        for j in range(m):
+            total = 0.0
+            for i in range(n):
+                total += values[first + i * m + j]
+            for i in range(n):
+                cell = first + i * m + j
+                out[cell] = values[cell] / total if total > 0.0 else 1.0 / n
+            if total > 0.0:
+                log_likelihood[pair] += math.log(total / n)
+    return log_likelihood
+
+
+@kernel
+def best(values, cell_offsets, n_source, n_target, out):
+    """The likeliest source place of every target word, -1 for the empty word; ties to the first."""
+    word = 0
+    for pair in range(len(n_source)):
+        n, m, first = n_source[pair], n_target[pair], cell_offsets[pair]
+        for j in range(m):
+            place = 0
+            for i in range(1, n):
+                if values[first + i * m + j] > values[first + place * m + j]:
+                    place = i
+            out[word] = place - 1
+            word += 1

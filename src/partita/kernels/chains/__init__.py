@@ -1,0 +1,1 @@
+"""Forward-backward, Viterbi, samples, covariances and entropies of tag sequences."""

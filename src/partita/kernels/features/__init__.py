@@ -1,0 +1,1 @@
+"""Gathering scores from weights, and scattering gradients back."""

@@ -1,0 +1,1 @@
+"""Inside and outside, best derivations and samples of hypergraphs."""

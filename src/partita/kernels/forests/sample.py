@@ -1,0 +1,65 @@
+"""Exact samples of derivations, top-down. Arrays as in `forests.inside`."""
+
+import numpy as np
+
+from partita.kernels.forests.layout import with_room
+from partita.kernels.jit import kernel
+
+
+@kernel
+def cumulate(weights, star_offsets, cumulative):
+    """Running sums of the weights of each node's edges."""
+    for node in range(len(star_offsets) - 1):
+        total = 0.0
+        for place in range(star_offsets[node], star_offsets[node + 1]):
+            total += weights[place]
+            cumulative[place] = total
+
+
+@kernel
+def draw(cumulative, first, end, uniform):
+    """The first place whose running sum exceeds the uniform number's part of the total.
+
+    A place of weight 0 adds nothing to the sum, so it is never the first.
+    """
+    threshold = uniform * cumulative[end - 1]
+    while first < end:
+        middle = (first + end) // 2
+        if cumulative[middle] > threshold:
+            end = middle
+        else:
+            first = middle + 1
+    return first
+
+
+@kernel
+def sample(
+    weights, edges, star_offsets, tails, tail_offsets, roots, first_parts, size, rng, offsets
+):
+    """`size` derivations of each root in turn, end to end; offsets[d] is where each starts.
+
+    The leftmost node still to be derived gets an edge with probability proportional to its
+    weight: one uniform number for each, except where a node has one edge only.
+    """
+    cumulative = np.empty(len(weights))
+    cumulate(weights, star_offsets, cumulative)
+    stack = np.empty(16, dtype=np.int64)
+    out = np.empty(16, dtype=np.int64)
+    index = 0
+    for forest in range(len(roots)):
+        for item in range(forest * size, (forest + 1) * size):
+            stack[0], height = roots[forest], 1
+            while height > 0:
+                height -= 1
+                place, end = star_offsets[stack[height]], star_offsets[stack[height] + 1]
+                if end - place > 1:
+                    place = draw(cumulative, place, end, rng.random())
+                out = with_room(out, index + 1)
+                out[index] = edges[place] - first_parts[forest]
+                index += 1
+                stack = with_room(stack, height + tail_offsets[place + 1] - tail_offsets[place])
+                for position in range(tail_offsets[place + 1] - 1, tail_offsets[place] - 1, -1):
+                    stack[height] = tails[position]
+                    height += 1
+            offsets[item + 1] = index
+    return out[:index]

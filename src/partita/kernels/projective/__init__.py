@@ -1,0 +1,1 @@
+"""Eisner's algorithm: charts of projective trees, and their derivatives."""

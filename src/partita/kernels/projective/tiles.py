@@ -1,0 +1,166 @@
+"""The inner sums of Eisner's recursions, over tiles of two rows and two columns of spans.
+
+A tile has the spans (i, j), (i, j+1), (i+1, j) and (i+1, j+1), where i+1 < j. Twelve sums are held
+in registers for every twelve loads. Each sum multiplies a row of one chart with a row of another;
+they are passed separately because the derivative of a product needs moved * still + still * moved.
+"""
+
+from partita.kernels.jit import kernel
+from partita.kernels.simd.lanes import N_LANES, fma, load, store
+
+
+@kernel
+def add_inside(rows, columns, at, i, j, sums):
+    """The terms i+1 < k < j of the inside sums of a tile.
+
+    pair[i, j]  += right[i, k] left[k+1, j]
+    right[i, j] += arc[i, k] right[k, j]
+    left[i, j]  += left[i, k] arc[j, k]
+    """
+    pair_0, pair_1, pair_2, pair_3 = sums[0]
+    right_0, right_1, right_2, right_3 = sums[1]
+    left_0, left_1, left_2, left_3 = sums[2]
+    top, bottom = i * at.stride, (i + 1) * at.stride
+    first, second = j * at.stride, (j + 1) * at.stride
+    for k in range((i + 2) * N_LANES, j * N_LANES, N_LANES):
+        a, b = load(rows, at.right + top + k), load(rows, at.right + bottom + k)
+        c = load(columns, at.left + first + k + N_LANES)
+        pair_0, pair_2 = fma(a, c, pair_0), fma(b, c, pair_2)
+        c = load(columns, at.left + second + k + N_LANES)
+        pair_1, pair_3 = fma(a, c, pair_1), fma(b, c, pair_3)
+        a, b = load(rows, at.arc + top + k), load(rows, at.arc + bottom + k)
+        c = load(columns, at.right + first + k)
+        right_0, right_2 = fma(a, c, right_0), fma(b, c, right_2)
+        c = load(columns, at.right + second + k)
+        right_1, right_3 = fma(a, c, right_1), fma(b, c, right_3)
+        a, b = load(rows, at.left + top + k), load(rows, at.left + bottom + k)
+        c = load(columns, at.arc + first + k)
+        left_0, left_2 = fma(a, c, left_0), fma(b, c, left_2)
+        c = load(columns, at.arc + second + k)
+        left_1, left_3 = fma(a, c, left_1), fma(b, c, left_3)
+    return (
+        (pair_0, pair_1, pair_2, pair_3),
+        (right_0, right_1, right_2, right_3),
+        (left_0, left_1, left_2, left_3),
+    )
+
+
+@kernel
+def add_inside_term(rows, columns, at, i, j, k, pair, right, left):
+    """One term of the inside sums of one span."""
+    row, column, middle = i * at.stride, j * at.stride, k * N_LANES
+    pair = fma(
+        load(rows, at.right + row + middle),
+        load(columns, at.left + column + middle + N_LANES),
+        pair,
+    )
+    right = fma(load(rows, at.arc + row + middle), load(columns, at.right + column + middle), right)
+    left = fma(load(rows, at.left + row + middle), load(columns, at.arc + column + middle), left)
+    return pair, right, left
+
+
+@kernel
+def add_outside_right(outer, inner, at, i, j, right, left, arc_right):
+    """What spans (i, j') with j' > j+1 add to the outside sums of a tile.
+
+    right[i, j]     += pair'[i, j'] left[j+1, j']
+    left[i, j]      += left'[i, j'] arc_to[j, j']
+    arc_right[i, j] += right'[i, j'] right[j, j']        (primes: outside)
+    """
+    right_0, right_1, right_2, right_3 = right
+    left_0, left_1, left_2, left_3 = left
+    arc_0, arc_1, arc_2, arc_3 = arc_right
+    top, bottom = i * at.stride, (i + 1) * at.stride
+    first, second, third = j * at.stride, (j + 1) * at.stride, (j + 2) * at.stride
+    for k in range((j + 2) * N_LANES, at.stride, N_LANES):
+        a, b = load(outer, at.outer_pair + top + k), load(outer, at.outer_pair + bottom + k)
+        c = load(inner, at.left + second + k)
+        right_0, right_2 = fma(a, c, right_0), fma(b, c, right_2)
+        c = load(inner, at.left + third + k)
+        right_1, right_3 = fma(a, c, right_1), fma(b, c, right_3)
+        a, b = load(outer, at.outer_left + top + k), load(outer, at.outer_left + bottom + k)
+        c = load(inner, at.arc_to + first + k)
+        left_0, left_2 = fma(a, c, left_0), fma(b, c, left_2)
+        c = load(inner, at.arc_to + second + k)
+        left_1, left_3 = fma(a, c, left_1), fma(b, c, left_3)
+        a, b = load(outer, at.outer_right + top + k), load(outer, at.outer_right + bottom + k)
+        c = load(inner, at.right + first + k)
+        arc_0, arc_2 = fma(a, c, arc_0), fma(b, c, arc_2)
+        c = load(inner, at.right + second + k)
+        arc_1, arc_3 = fma(a, c, arc_1), fma(b, c, arc_3)
+    return (
+        (right_0, right_1, right_2, right_3),
+        (left_0, left_1, left_2, left_3),
+        (arc_0, arc_1, arc_2, arc_3),
+    )
+
+
+@kernel
+def add_outside_left(outer, inner, at, i, j, right, left, arc_left):
+    """What spans (i', j) with i' < i add to the outside sums of a tile.
+
+    right[i, j]    += right'[i', j] arc_to[i, i']
+    left[i, j]     += pair'[i', j] right[i', i-1]
+    arc_left[i, j] += left'[i', j] left[i', i]        (primes: outside)
+    """
+    right_0, right_1, right_2, right_3 = right
+    left_0, left_1, left_2, left_3 = left
+    arc_0, arc_1, arc_2, arc_3 = arc_left
+    before, top, bottom = (i - 1) * at.stride, i * at.stride, (i + 1) * at.stride
+    first, second = j * at.stride, (j + 1) * at.stride
+    for k in range(0, i * N_LANES, N_LANES):
+        a, b = load(outer, at.outer_right + first + k), load(outer, at.outer_right + second + k)
+        c = load(inner, at.arc_to + top + k)
+        right_0, right_1 = fma(a, c, right_0), fma(b, c, right_1)
+        c = load(inner, at.arc_to + bottom + k)
+        right_2, right_3 = fma(a, c, right_2), fma(b, c, right_3)
+        a, b = load(outer, at.outer_pair + first + k), load(outer, at.outer_pair + second + k)
+        c = load(inner, at.right + before + k)
+        left_0, left_1 = fma(a, c, left_0), fma(b, c, left_1)
+        c = load(inner, at.right + top + k)
+        left_2, left_3 = fma(a, c, left_2), fma(b, c, left_3)
+        a, b = load(outer, at.outer_left + first + k), load(outer, at.outer_left + second + k)
+        c = load(inner, at.left + top + k)
+        arc_0, arc_1 = fma(a, c, arc_0), fma(b, c, arc_1)
+        c = load(inner, at.left + bottom + k)
+        arc_2, arc_3 = fma(a, c, arc_2), fma(b, c, arc_3)
+    return (
+        (right_0, right_1, right_2, right_3),
+        (left_0, left_1, left_2, left_3),
+        (arc_0, arc_1, arc_2, arc_3),
+    )
+
+
+@kernel
+def add_outside_right_term(outer, inner, at, i, j, k, right, left, arc_right):
+    """What the span (i, k), k > j, adds to the outside sums of one span."""
+    row, column, end = i * at.stride, j * at.stride, k * N_LANES
+    pair = load(outer, at.outer_pair + row + end)
+    right = fma(pair, load(inner, at.left + column + at.stride + end), right)
+    left = fma(load(outer, at.outer_left + row + end), load(inner, at.arc_to + column + end), left)
+    arc_right = fma(
+        load(outer, at.outer_right + row + end), load(inner, at.right + column + end), arc_right
+    )
+    return right, left, arc_right
+
+
+@kernel
+def add_outside_left_term(outer, inner, at, i, j, k, right, left, arc_left):
+    """What the span (k, j), k < i, adds to the outside sums of one span."""
+    row, column, start = i * at.stride, j * at.stride, k * N_LANES
+    right = fma(
+        load(outer, at.outer_right + column + start), load(inner, at.arc_to + row + start), right
+    )
+    pair = load(outer, at.outer_pair + column + start)
+    left = fma(pair, load(inner, at.right + row - at.stride + start), left)
+    arc_left = fma(
+        load(outer, at.outer_left + column + start), load(inner, at.left + row + start), arc_left
+    )
+    return right, left, arc_left
+
+
+@kernel
+def store_both(charts, start, at, i, j, value):
+    """chart[i, j] = chart[j, i] = value, in the chart at `start`."""
+    store(charts, start + i * at.stride + j * N_LANES, value)
+    store(charts, start + j * at.stride + i * N_LANES, value)

@@ -1,0 +1,1 @@
+"""Vector registers: lanes side by side, their exponential, numbers without bounds, prefetching."""

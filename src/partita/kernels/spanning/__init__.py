@@ -1,0 +1,1 @@
+"""Spanning trees: elimination without subtraction, Chu-Liu-Edmonds, Wilson's walks."""

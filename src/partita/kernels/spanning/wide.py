@@ -1,0 +1,211 @@
+"""The elimination of `spanning.elimination` in numbers without bounds: never underflows, slower.
+
+Every number comes with its derivative along a direction: weights w and w' = w v; then
+
+    q'[i] = (w'[i, k] - q[i] d') / d,    w'[i, j] += q'[i] w[k, j] + q[i] w'[k, j]
+
+and so on for each line of the elimination, so that one run gives the log-partition, the marginals
+w G and the covariance product w (v G + G').
+"""
+
+import numpy as np
+
+from partita.kernels.jit import kernel
+from partita.kernels.simd.wide import (
+    ONE,
+    ZERO,
+    add,
+    divide,
+    exponential,
+    logarithm,
+    multiply,
+    multiply_add,
+    narrow,
+    negative,
+    widen,
+)
+from partita.kernels.spanning.arborescence import arborescence, load_rows, scratch
+from partita.kernels.spanning.covariance import expected_direction
+from partita.kernels.trees.reachability import clear_impossible
+
+
+@kernel
+def get(array, i, j):
+    """The number at [i, j]."""
+    return array[i, j, 0], array[i, j, 1]
+
+
+@kernel
+def put(array, i, j, x):
+    """Write the number at [i, j]."""
+    array[i, j, 0], array[i, j, 1] = x
+
+
+@kernel
+def elimination_order(arcs, n_words, single_root):
+    """The words in an order in which the first leads to all others; empty if there is no tree.
+
+    With a single root that is the root word of the best tree.
+    """
+    order = np.arange(n_words + 1)
+    rows, enter, nodes, best = scratch(n_words)
+    heads = np.zeros(n_words, dtype=np.int64)
+    load_rows(arcs, 0, n_words, rows)
+    if not arborescence(rows, single_root, enter, nodes, best, heads):
+        return order[:0]
+    if single_root:
+        for j in range(1, n_words + 1):
+            if heads[j - 1] == 0:
+                order[1], order[j] = j, 1
+    return order
+
+
+@kernel
+def load_weights(arcs, direction, order, weights, moved):
+    """weights = exp(arcs - best of each word), moved = weights * direction; sums the bests."""
+    n_nodes = len(order)
+    shift = 0.0
+    weights[:], moved[:] = 0.0, 0.0
+    for j in range(1, n_nodes):
+        best = -np.inf
+        for i in range(n_nodes):
+            if i != j:
+                best = max(best, arcs[order[i] * n_nodes + order[j]])
+        shift += best
+        for i in range(n_nodes):
+            if i != j:
+                part = order[i] * n_nodes + order[j]
+                weight = exponential(arcs[part] - best)
+                put(weights, i, j, weight)
+                put(moved, i, j, multiply(weight, widen(direction[part], 0.0)))
+    return shift
+
+
+@kernel
+def shares(weights, moved, k, first, share, moved_share):
+    """q_k and q_k' of all heads i < k; returns d_k and d_k'."""
+    d, moved_d = ZERO, ZERO
+    for i in range(first, k):
+        d = add(d, get(weights, i, k))
+        moved_d = add(moved_d, get(moved, i, k))
+    for i in range(k):
+        q = divide(get(weights, i, k), d)
+        rest = add(get(moved, i, k), negative(multiply(q, moved_d)))
+        put(share, k, i, q)
+        put(moved_share, k, i, divide(rest, d))
+    return d, moved_d
+
+
+@kernel
+def pass_on(weights, moved, k, share, moved_share):
+    """w[i, j] += q_k[i] w[k, j], and its derivative, for i, j < k."""
+    for i in range(k):
+        q, moved_q = get(share, k, i), get(moved_share, k, i)
+        for j in range(1, k):
+            w, moved_w = get(weights, k, j), get(moved, k, j)
+            put(weights, i, j, multiply_add(q, w, get(weights, i, j)))
+            change = multiply_add(q, moved_w, get(moved, i, j))
+            put(moved, i, j, multiply_add(moved_q, w, change))
+
+
+@kernel
+def row_sums(gradient, moved_gradient, weights, moved, k, i):
+    """sum_j<k G[i, j] w[k, j] and its derivative."""
+    left, moved_left = ZERO, ZERO
+    for j in range(1, k):
+        g, w = get(gradient, i, j), get(weights, k, j)
+        left = multiply_add(g, w, left)
+        moved_left = multiply_add(g, get(moved, k, j), moved_left)
+        moved_left = multiply_add(get(moved_gradient, i, j), w, moved_left)
+    return left, moved_left
+
+
+@kernel
+def add_word(weights, moved, share, moved_share, k, first, d, gradient, moved_gradient):
+    """G[i, k] and G[k, j] for i, j < k, and their derivatives; d is (d_k, d_k')."""
+    rest, moved_rest = ONE, ZERO
+    for i in range(k):
+        left, moved_left = row_sums(gradient, moved_gradient, weights, moved, k, i)
+        q, moved_q = get(share, k, i), get(moved_share, k, i)
+        rest = add(rest, negative(multiply(q, left)))
+        moved_rest = add(moved_rest, negative(multiply(moved_q, left)))
+        moved_rest = add(moved_rest, negative(multiply(q, moved_left)))
+        put(gradient, i, k, left)
+        put(moved_gradient, i, k, moved_left)
+        for j in range(1, k):
+            g = get(gradient, i, j)
+            put(gradient, k, j, multiply_add(q, g, get(gradient, k, j)))
+            change = multiply_add(moved_q, g, get(moved_gradient, k, j))
+            change = multiply_add(q, get(moved_gradient, i, j), change)
+            put(moved_gradient, k, j, change)
+    for i in range(k):
+        top, moved_top = get(gradient, i, k), get(moved_gradient, i, k)
+        if i >= first:
+            top, moved_top = add(top, rest), add(moved_top, moved_rest)
+        g = divide(top, d[0])
+        put(gradient, i, k, g)
+        moved_top = add(moved_top, negative(multiply(g, d[1])))
+        put(moved_gradient, i, k, divide(moved_top, d[0]))
+
+
+@kernel
+def sentence(arcs, direction, n_words, single_root, marginals, product):
+    """Marginals and covariance product of one sentence; returns its log-partition."""
+    order = elimination_order(arcs, n_words, single_root)
+    marginals[:], product[:] = 0.0, 0.0
+    if len(order) == 0:
+        return -np.inf
+    shape = (n_words + 1, n_words + 1, 2)
+    weights, moved = np.empty(shape), np.empty(shape)
+    share, moved_share = np.empty(shape), np.empty(shape)
+    gradient, moved_gradient = np.zeros(shape), np.zeros(shape)
+    result = load_weights(arcs, direction, order, weights, moved)
+    start_weights = weights.copy()
+    d = [(ZERO, ZERO)] * (n_words + 1)
+    for k in range(n_words, 0, -1):
+        d[k] = shares(weights, moved, k, 1 if single_root and k > 1 else 0, share, moved_share)
+        result += logarithm(d[k][0])
+        pass_on(weights, moved, k, share, moved_share)
+    for k in range(1, n_words + 1):
+        lowest = 1 if single_root and k > 1 else 0
+        add_word(weights, moved, share, moved_share, k, lowest, d[k], gradient, moved_gradient)
+    for i in range(n_words + 1):
+        for j in range(1, n_words + 1):
+            part = order[i] * (n_words + 1) + order[j]
+            w, g = get(start_weights, i, j), get(gradient, i, j)
+            marginals[part] = max(narrow(multiply(w, g)), 0.0)
+            change = multiply_add(widen(direction[part], 0.0), g, get(moved_gradient, i, j))
+            if w[0] != 0.0:
+                product[part] = narrow(multiply(w, change))
+    return result
+
+
+@kernel
+def marginals(arcs, arc_offsets, n_words, single_root, sentences, log_partition, out):
+    """Log-partition and marginals of the named sentences."""
+    for b in sentences:
+        first, end = arc_offsets[b], arc_offsets[b + 1]
+        nothing, product = np.zeros(end - first), np.empty(end - first)
+        log_partition[b] = sentence(
+            arcs[first:end], nothing, n_words[b], single_root, out[first:end], product
+        )
+        clear_impossible(arcs, first, n_words[b], single_root, out)
+
+
+@kernel
+def covariance_product(
+    arcs, direction, marginals, arc_offsets, n_words, single_root, sentences, out
+):
+    """The covariance product of the named sentences, given their marginals."""
+    for b in sentences:
+        first, end, n_nodes = arc_offsets[b], arc_offsets[b + 1], n_words[b] + 1
+        expected = np.empty(n_nodes)
+        expected_direction(direction, marginals, first, n_words[b], expected)
+        centred = direction[first:end].copy()
+        for j in range(n_nodes):
+            centred[j::n_nodes] -= expected[j]
+        ignored = np.empty(end - first)
+        sentence(arcs[first:end], centred, n_words[b], single_root, ignored, out[first:end])
+        for part in range(first, end):
+            if marginals[part] == 0.0:
+                out[part] = 0.0

@@ -1,0 +1,1 @@
+"""Passes over long vectors of weights: sums, moves, mini-batch updates."""

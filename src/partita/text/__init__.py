@@ -1,0 +1,1 @@
+"""Text as numbers: columns, views of words, templates, vocabularies, hashing."""

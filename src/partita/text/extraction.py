@@ -1,0 +1,347 @@
+"""From sentences to attributes by templates, for a whole corpus at once.
+
+Each different value of a column is looked at once (`Lexicon`); what a template sees at all words
+is then a few operations on arrays: gather the codes of each field at its offset, combine them into
+one key a word (`Combination`), and look the keys up (`KeyTable`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partita.arrays import Array, IntArray
+from partita.text.attributes import Attributes
+from partita.text.fields import Field, Template
+from partita.text.keys import ABSENT, Combination, KeyTable
+from partita.text.lexicon import Lexicon
+from partita.text.words import Words
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Sentences as rows of attributes: one row a word, and one for each pair of neighbours."""
+
+    n_words: IntArray
+    words: Attributes
+    transitions: Attributes | None = None
+    """None where one table of transitions serves all positions."""
+
+
+class TemplateFeatures:
+    r"""The attributes that templates make; built on training data, then frozen.
+
+    >>> from partita.text.templates import parse_templates
+    >>> from partita.text.words import read_words
+    >>> words = read_words([["the", "dog"], ["the", "cat"]])
+    >>> templates = parse_templates("FORM[0]\nFORM[-1]")
+    >>> features, encoded = TemplateFeatures.build(templates, words, min_count=2)
+    >>> [features.name(number) for number in range(features.n_attributes)]
+    ['FORM[0]=the', 'FORM[-1]=the', 'FORM[-1]=_B-1']
+    >>> encoded.words.ids
+    array([0, 2, 1, 0, 2, 1], dtype=int32)
+    """
+
+    kind = "templates"
+
+    def __init__(
+        self,
+        templates: Sequence[Template],
+        lexicons: Mapping[str, Lexicon],
+        combinations: Sequence[Combination],
+        tables: Sequence[KeyTable],
+    ) -> None:
+        self.templates = tuple(templates)
+        self.lexicons = dict(lexicons)
+        self._combinations = list(combinations)
+        self._tables = list(tables)
+        self.n_attributes = self._count(transition=False)
+        self.n_transition_attributes = self._count(transition=True)
+
+    @classmethod
+    def build(
+        cls, templates: Sequence[Template], words: Words, min_count: int = 1
+    ) -> "tuple[TemplateFeatures, Encoded]":
+        """The attributes that occur at least `min_count` times, and the words' own.
+
+        Frequent attributes have low numbers, so that their weights lie together; ties are in the
+        order of templates and keys.
+        """
+        lexicons = _lexicons(templates, words)
+        sight = Sight(words, lexicons, _reach(templates))
+        combinations, found = [], []
+        for template in templates:
+            combination = Combination([sight.size(field) for field in template.fields])
+            keys = sight.keys(template, combination, learn=True)
+            known, inverse, counts = _unique(keys, combination.space)
+            known, inverse, counts = _frequent(known, inverse, counts, min_count)
+            combinations.append(combination)
+            found.append((known, inverse, counts))
+        numbers = _numbered(templates, [counts for _, _, counts in found])
+        tables = [
+            KeyTable(known, number, combination.space)
+            for (known, _, _), number, combination in zip(found, numbers, combinations, strict=True)
+        ]
+        columns = [
+            np.append(number, np.int32(ABSENT))[inverse]  # (things that a view sees, words)
+            for (_, inverse, _), number in zip(found, numbers, strict=True)
+        ]
+        features = cls(templates, lexicons, combinations, tables)
+        return features, features._encoded(words.n_words, columns)
+
+    def encode(self, words: Words) -> Encoded:
+        """The known attributes of new sentences."""
+        sight = Sight(words, self.lexicons, _reach(self.templates))
+        columns = [
+            table.attributes(sight.keys(template, combination))
+            for template, combination, table in zip(
+                self.templates, self._combinations, self._tables, strict=True
+            )
+        ]
+        return self._encoded(words.n_words, columns)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that sentences must have."""
+        return tuple(self.lexicons)
+
+    def name(self, attribute: int, *, transition: bool = False) -> str:
+        """An attribute as text: its template and what it saw."""
+        of_template, of_key = self._origins[transition]
+        index = int(of_template[attribute])
+        template = self.templates[index]
+        codes = self._combinations[index].codes(int(of_key[attribute]))
+        values = [self._value(*pair) for pair in zip(template.fields, codes, strict=True)]
+        return f"{template.label}={'|'.join(values)}" if values else template.label
+
+    @cached_property
+    def _origins(self) -> dict[bool, tuple[IntArray, IntArray]]:
+        """For attributes of words and of transitions: the template of each, and its key there."""
+        origins = {}
+        for transition, size in ((False, self.n_attributes), (True, self.n_transition_attributes)):
+            of_template, of_key = np.empty((2, size), dtype=np.int64)
+            for index, table in enumerate(self._tables):
+                if self.templates[index].transition == transition:
+                    of_template[table.numbers] = index
+                    of_key[table.numbers] = table.known
+            origins[transition] = of_template, of_key
+        return origins
+
+    def header(self) -> dict[str, Any]:
+        """What a model file keeps, beside the arrays."""
+        return {
+            "templates": [
+                {
+                    "name": template.name,
+                    "transition": template.transition,
+                    "fields": [[f.column, f.offset, f.view] for f in template.fields],
+                    "n_seen": len(combination.seen),
+                }
+                for template, combination in zip(self.templates, self._combinations, strict=True)
+            ],
+            "lexicons": {name: lexicon.words for name, lexicon in self.lexicons.items()},
+        }
+
+    def arrays(self) -> dict[str, Array]:
+        """The arrays that a model file keeps."""
+        arrays: dict[str, Array] = {}
+        pieces = zip(self._combinations, self._tables, strict=True)
+        for index, (combination, table) in enumerate(pieces):
+            arrays[f"keys{index}"], arrays[f"numbers{index}"] = table.known, table.numbers
+            for step, seen in enumerate(combination.seen):
+                arrays[f"seen{index}.{step}"] = seen
+        return arrays
+
+    @classmethod
+    def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> "TemplateFeatures":
+        """From what a model file kept."""
+        templates = [
+            Template(tuple(Field(*field) for field in t["fields"]), t["transition"], t["name"])
+            for t in header["templates"]
+        ]
+        views = _views(templates)
+        lexicons = {
+            name: Lexicon(words, views.get(name, [])) for name, words in header["lexicons"].items()
+        }
+        reach, combinations, tables = _reach(templates), [], []
+        for index, (template, entry) in enumerate(zip(templates, header["templates"], strict=True)):
+            seen = [arrays[f"seen{index}.{step}"] for step in range(entry["n_seen"])]
+            sizes = [_size(field, lexicons, reach) for field in template.fields]
+            combination = Combination(sizes, seen)
+            # The size of the space of keys follows from the sizes: any keys show it.
+            combination.keys([np.zeros(1, dtype=np.int64)] * len(sizes))
+            combinations.append(combination)
+            known, numbers = arrays[f"keys{index}"], arrays[f"numbers{index}"]
+            tables.append(KeyTable(known, numbers, combination.space))
+        return cls(templates, lexicons, combinations, tables)
+
+    def _encoded(self, n_words: IntArray, columns: Sequence[NDArray[np.int32]]) -> Encoded:
+        kinds = [template.transition for template in self.templates]
+        n_all = int(n_words.sum())
+        found: dict[bool, list[NDArray[np.int32]]] = {False: [], True: []}
+        for table, transition in zip(columns, kinds, strict=True):
+            found[transition] += list(table)
+        words = _rows(found[False], n_all)
+        if _one_table(self.templates):
+            return Encoded(n_words, words)
+        # The step to a word belongs to it; the first word of a sentence has none.
+        starts = np.cumsum(n_words) - n_words
+        first = np.zeros(n_all, dtype=np.bool_)
+        first[starts[n_words > 0]] = True
+        steps = [column[~first] for column in found[True]]
+        return Encoded(n_words, words, _rows(steps, int((~first).sum())))
+
+    def _count(self, *, transition: bool) -> int:
+        return sum(
+            len(table.numbers)
+            for template, table in zip(self.templates, self._tables, strict=True)
+            if template.transition == transition
+        )
+
+    def _value(self, field: Field, code: int) -> str:
+        values = self.lexicons[str(field.column)].values[field.view]
+        if code < len(values):
+            return values[code]
+        reach = _reach(self.templates)
+        beyond = code - len(values)
+        return f"_B-{beyond + 1}" if beyond < reach else f"_B+{beyond - reach + 1}"
+
+
+class Sight:
+    """What fields see at every word of some sentences, as codes."""
+
+    def __init__(self, words: Words, lexicons: Mapping[str, Lexicon], reach: int) -> None:
+        self._codes = {
+            name: lexicon.codes(words.columns[name]) for name, lexicon in lexicons.items()
+        }
+        self._lexicons = lexicons
+        self._reach = reach
+        self._n_words = words.n_words
+        self._places: dict[int, IntArray] = {}
+        self._extended: dict[tuple[str, str], IntArray] = {}
+
+    def size(self, field: Field) -> int:
+        """Codes of a field are below this."""
+        return _size(field, self._lexicons, self._reach)
+
+    def keys(
+        self, template: Template, combination: Combination, *, learn: bool = False
+    ) -> IntArray:
+        """The keys of a template at every word, (most that it has at one, n)."""
+        if not template.fields:
+            return np.zeros((1, int(self._n_words.sum())), dtype=np.int64)
+        return combination.keys([self._at(field) for field in template.fields], learn=learn)
+
+    def _at(self, field: Field) -> IntArray:
+        column = (str(field.column), field.view)
+        if column not in self._extended:
+            size = len(self._lexicons[column[0]].values[field.view])
+            codes = self._codes[column[0]][field.view]
+            # What lies outside is one thing, even for a view that sees none or several inside.
+            outside = np.full((max(len(codes), 1), 2 * self._reach), ABSENT)
+            outside[0] = size + np.arange(2 * self._reach)
+            inside = np.full((len(outside), codes.shape[1]), ABSENT)
+            inside[: len(codes)] = codes
+            self._extended[column] = np.hstack([inside, outside])
+        return self._extended[column][:, self._offset(field.offset)]
+
+    def _offset(self, offset: int) -> IntArray:
+        """Where each word's neighbour stands; before the first word and after the last, beyond.
+
+        The places beyond the N words are for one, two, ... words before a sentence, then for one,
+        two, ... words behind it.
+        """
+        if offset not in self._places:
+            n_words, n_all = self._n_words, int(self._n_words.sum())
+            lengths = np.repeat(n_words, n_words)
+            position = np.arange(n_all) - np.repeat(np.cumsum(n_words) - n_words, n_words) + offset
+            places = np.arange(n_all) + offset
+            before, behind = position < 0, position >= lengths
+            places[before] = n_all - position[before] - 1
+            places[behind] = n_all + self._reach + (position - lengths)[behind]
+            self._places[offset] = places
+        return self._places[offset]
+
+
+def _lexicons(templates: Iterable[Template], words: Words) -> dict[str, Lexicon]:
+    views = _views(templates)
+    return {name: Lexicon(values, views.get(name, [])) for name, values in words.columns.items()}
+
+
+def _views(templates: Iterable[Template]) -> dict[str, list[str]]:
+    """The views of each column, in the order of their first use."""
+    views: dict[str, dict[str, None]] = {}
+    for template in templates:
+        for field in template.fields:
+            views.setdefault(str(field.column), {})[field.view] = None
+    return {column: list(names) for column, names in views.items()}
+
+
+def _reach(templates: Iterable[Template]) -> int:
+    """How far a field may look."""
+    return max((abs(field.offset) for t in templates for field in t.fields), default=0)
+
+
+def _size(field: Field, lexicons: Mapping[str, Lexicon], reach: int) -> int:
+    return len(lexicons[str(field.column)].values[field.view]) + 2 * reach
+
+
+def _one_table(templates: Iterable[Template]) -> bool:
+    """Whether transitions have a single table, the same at all positions."""
+    steps = [template for template in templates if template.transition]
+    return len(steps) == 1 and not steps[0].fields
+
+
+def _unique(keys: IntArray, space: int) -> tuple[IntArray, IntArray, IntArray]:
+    """The different keys in order, for each place its rank (-1 for none), and their counts."""
+    present = keys >= 0
+    if space <= 4 * keys.size + 2**16:
+        all_counts = np.bincount(keys[present], minlength=space)
+        known = np.flatnonzero(all_counts)
+        table = np.full(space + 1, ABSENT, dtype=np.int64)
+        table[known] = np.arange(len(known))
+        return known, table[keys], all_counts[known]
+    known, inverse, counts = np.unique(keys[present], return_inverse=True, return_counts=True)
+    places = np.full(keys.shape, ABSENT, dtype=np.int64)
+    places[present] = inverse
+    return known, places, counts
+
+
+def _frequent(
+    known: IntArray, places: IntArray, counts: IntArray, min_count: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Only the keys with enough occurrences."""
+    if min_count <= 1:
+        return known, places, counts
+    kept = counts >= min_count
+    new = np.append(np.where(kept, np.cumsum(kept) - 1, ABSENT), ABSENT)
+    return known[kept], new[places], counts[kept]
+
+
+def _numbered(templates: Sequence[Template], counts: Sequence[IntArray]) -> list[NDArray[np.int32]]:
+    """Numbers for the keys of each template, most frequent first; words and transitions apart."""
+    numbers = [np.zeros(len(count), dtype=np.int32) for count in counts]
+    for transition in (False, True):
+        chosen = [i for i, template in enumerate(templates) if template.transition == transition]
+        if not chosen:
+            continue
+        together = np.concatenate([counts[i] for i in chosen])
+        ranks = np.empty(len(together), dtype=np.int32)
+        ranks[np.argsort(-together, kind="stable")] = np.arange(len(together), dtype=np.int32)
+        ends = np.cumsum([len(counts[i]) for i in chosen])
+        for i, piece in zip(chosen, np.split(ranks, ends[:-1]), strict=True):
+            numbers[i] = piece
+    return numbers
+
+
+def _rows(columns: Sequence[NDArray[np.int32]], n_rows: int) -> Attributes:
+    """Attributes from one number (or -1) of each template for each row."""
+    if not columns:
+        return Attributes(np.zeros(0, dtype=np.int32), np.zeros(n_rows + 1, dtype=np.int64))
+    table = np.stack(columns, axis=1)
+    present = table >= 0
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(present.sum(axis=1))])
+    return Attributes(table[present], offsets)

@@ -1,0 +1,76 @@
+"""The values of a column as numbers, and what every view sees of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+
+from partita.arrays import IntArray
+from partita.text.keys import ABSENT
+from partita.text.views import find_parts
+
+
+class Lexicon:
+    """The different values of a column in training, and for each view the values it takes there.
+
+    A view is computed once for every different value, not for every word of a text. A view that
+    sees several things in a value has several rows of numbers, as many as it needs.
+
+    >>> lexicon = Lexicon(["The", "the", "dog"], views=["lower"])
+    >>> lexicon.values["lower"]
+    ['the', 'dog']
+    >>> lexicon.codes(["dog", "THE", "cat"])["lower"]
+    array([[ 1,  0, -1]])
+    >>> Lexicon(["a|b", "c"], views=["each"]).codes(["c", "b|a|a"])["each"]
+    array([[ 2,  1],
+           [-1,  0]])
+    """
+
+    def __init__(self, words: Iterable[str], views: Iterable[str]) -> None:
+        self.words = list(dict.fromkeys(words))
+        self._ids = {word: number for number, word in enumerate(self.words)}
+        self.values: dict[str, list[str]] = {}
+        self._functions = {view: find_parts(view) for view in views}
+        self._value_ids: dict[str, dict[str, int]] = {}
+        self._tables: dict[str, IntArray] = {}
+        for view, function in self._functions.items():
+            seen = list(map(function, self.words))
+            values = list(dict.fromkeys(chain.from_iterable(seen)))
+            self.values[view] = values
+            self._value_ids[view] = {value: number for number, value in enumerate(values)}
+            self._tables[view] = self._numbers(view, seen)
+
+    def codes(self, words: Sequence[str]) -> Mapping[str, IntArray]:
+        """For each view its numbers at each word, (most things it sees in one, n).
+
+        -1 where it sees nothing (more), or nothing known.
+        """
+        known = self._ids.get
+        ids = np.array([known(word, ABSENT) for word in words], dtype=np.int64)
+        unseen = np.flatnonzero(ids < 0)
+        # Words that training did not see follow those that it saw.
+        new: dict[str, int] = {}
+        for place in unseen.tolist():
+            ids[place] = len(self.words) + new.setdefault(words[place], len(new))
+        return {view: self._table(view, new)[:, ids] for view in self._functions}
+
+    def _table(self, view: str, new: Mapping[str, int]) -> IntArray:
+        known = self._tables[view]
+        if not new:
+            return known
+        more = self._numbers(view, list(map(self._functions[view], new)))
+        n_rows = max(len(known), len(more))
+        return np.hstack([_with_rows(known, n_rows), _with_rows(more, n_rows)])
+
+    def _numbers(self, view: str, seen: Sequence[Sequence[str]]) -> IntArray:
+        known = self._value_ids[view].get
+        n_rows = max(map(len, seen), default=0)
+        table = [
+            [known(parts[row], ABSENT) if row < len(parts) else ABSENT for parts in seen]
+            for row in range(n_rows)
+        ]
+        return np.array(table, dtype=np.int64).reshape(n_rows, len(seen))
+
+
+def _with_rows(table: IntArray, n_rows: int) -> IntArray:
+    return np.pad(table, ((0, n_rows - len(table)), (0, 0)), constant_values=ABSENT)
