@@ -27,7 +27,7 @@ from partita.training.optimisers import (
 )
 from partita.training.penalties import Penalty
 from partita.training.progress import PlainDisplay, RichDisplay, choose_display
-from partita.training.trainer import minimise, train
+from partita.training.trainer import train
 from small_corpora import N_TAGS, N_WEIGHTS, chain_batches
 
 PENALTY = Penalty(l2=1.0)
@@ -297,31 +297,6 @@ def test_the_log_has_a_line_for_every_iteration(tmp_path, corpus):
     assert [event["loss"] for event in events[1:-1]] == [record.loss for record in result.history]
     assert events[1]["held_out"] is None
     assert events[-1]["reason"] == result.reason
-
-
-def test_ctrl_c_keeps_the_best_so_far(tmp_path, corpus):
-    """As raised in the middle of the fourth iteration; the state before it is whole."""
-
-    def interrupted(weights, calls=[]):  # noqa: B006 (remembers its calls)
-        calls.append(1)
-        if len(calls) == 5:  # the first is of the first weights
-            raise KeyboardInterrupt
-        return -float(len(calls))
-
-    path = tmp_path / "checkpoint"
-    result = train(corpus, penalty=PENALTY, held_out=interrupted, checkpoint=path)
-    assert result.interrupted
-    assert "Ctrl-C" in result.reason
-    assert result.n_iterations == len(result.history) == 3
-    third = train(corpus, LBFGS(n_iterations=3), penalty=PENALTY)
-    assert result.weights.tobytes() == third.weights.tobytes()
-
-    def at_once(weights):
-        raise KeyboardInterrupt
-
-    result = minimise(at_once, np.ones(2))
-    assert result.interrupted
-    np.testing.assert_array_equal(result.weights, 1.0)
 
 
 class _Terminal(io.StringIO):

@@ -3,6 +3,7 @@
 from partita.training.batches import Batch, cut
 from partita.training.checkpoint import Record
 from partita.training.corpus import Corpus, build_corpus
+from partita.training.interruption import break_if_interrupted, heed_interruptions
 from partita.training.model_file import ModelFileError, read_model, write_model
 from partita.training.optimisers import (
     LBFGS,
@@ -28,8 +29,10 @@ __all__ = [
     "Penalty",
     "Record",
     "TrainingResult",
+    "break_if_interrupted",
     "build_corpus",
     "cut",
+    "heed_interruptions",
     "minimise",
     "read_model",
     "train",

@@ -19,12 +19,16 @@ from partita.arrays import FloatArray
 from partita.objectives.base import Objective, Sum, as_sum
 from partita.training.batches import Batch, check_batches
 from partita.training.corpus import Corpus, n_cores
+from partita.training.interruption import break_if_interrupted
 from partita.training.summation import Part, Request, Sums, merged, sum_by_shard, total
 
 N_SHARDS = 64
 """Enough for as many workers; a worker adds up its own, so it sends few gradients."""
 N_RESTARTS = 100
 """For each worker. A machine that fails this often needs its owner."""
+
+SECONDS_TO_HEED = 0.2
+"""How long Ctrl-C may have to wait while workers compute."""
 
 
 class RayCorpus(Corpus):
@@ -81,6 +85,10 @@ class RayCorpus(Corpus):
         ray = _ray()
         shared = ray.put(weights)
         answers = [worker.sums.remote(shared, list(names), slopes) for worker in self.workers]
+        unheard = answers
+        while unheard:
+            break_if_interrupted()
+            _, unheard = ray.wait(unheard, num_returns=len(unheard), timeout=SECONDS_TO_HEED)
         # Workers are asked all at once and heard in order, not as they finish.
         sums = total(part for answer in answers for part in ray.get(answer))
         if sums.gradient is None or sums.gradient.flags.writeable:

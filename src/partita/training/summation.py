@@ -17,6 +17,7 @@ import numpy as np
 from partita.arrays import FloatArray
 from partita.objectives.base import Objective
 from partita.training.batches import Batch, pulled_back
+from partita.training.interruption import break_if_interrupted
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ class _Sweep:
         """Take batches until there are none left; every thread runs this."""
         # `next` on a count is one operation of the interpreter, so two threads never share one.
         while (index := next(self._next)) < len(self._batches) and not self._stopped:
+            break_if_interrupted()
             self._take(index)
             with self._changed:
                 self._changed.wait_for(lambda: self._stopped or self._n_waiting <= most_waiting)
@@ -202,7 +204,7 @@ def _run(sweep: _Sweep, n_threads: int) -> None:
             for future in futures:
                 future.result()
         except BaseException:
-            # Also for Ctrl-C: the pool waits for its threads, and they for nothing any more.
+            # Also for a second Ctrl-C: the pool waits for its threads, they for nothing any more.
             sweep.stop()
             raise
 

@@ -8,6 +8,7 @@ import numpy as np
 from partita.arrays import Array, FloatArray, IntArray
 from partita.kernels.weights import updates
 from partita.training.batches import Batch
+from partita.training.interruption import break_if_interrupted
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ def find_support(batches: Sequence[Batch]) -> Support:
     rng = np.random.default_rng(0)
     bits = []
     for batch in batches:
+        break_if_interrupted()
         batch.features.add_gradient(rng.random(batch.features.n_parts) + 1.0, gradient)
         touched = np.zeros(-(-n_weights // updates.WIDTH), dtype=np.bool_)
         updates.mark(gradient, visits, touched)

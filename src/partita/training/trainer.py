@@ -13,6 +13,7 @@ from partita.arrays import FloatArray
 from partita.structures.batch import whole_number
 from partita.training.checkpoint import Record, Run, read_checkpoint, write_checkpoint
 from partita.training.corpus import Corpus
+from partita.training.interruption import Interrupted, break_if_interrupted, interruptible_run
 from partita.training.optimisers.base import (
     CorpusProblem,
     Function,
@@ -45,7 +46,7 @@ class TrainingResult:
     history: tuple[Record, ...]
     """A record of every iteration."""
     interrupted: bool = False
-    """Whether Ctrl-C ended it."""
+    """Whether Ctrl-C or SIGTERM ended it."""
 
 
 def train(
@@ -90,7 +91,8 @@ def train(
     progress
         Whether to show progress on standard error; where that is a terminal if left out.
 
-    Ctrl-C ends the run and returns the best weights so far.
+    Ctrl-C and SIGTERM end the run, which returns the best weights so far; see `interruption`. A
+    second one ends it at once.
 
     >>> from partita import LinearChain
     >>> from partita.features import Attributes, tag_features
@@ -167,16 +169,21 @@ class _Trainer:
         """From the weights, or from the checkpoint, to the end."""
         self._check(weights, resume)
         with contextlib.ExitStack() as stack:
+            stack.enter_context(interruptible_run())
             try:
                 run = self._begun(weights, resume)
-            except KeyboardInterrupt:
-                reason = "Interrupted before the first iteration; the weights are the first ones."
+            except Interrupted as cause:
+                reason = (
+                    f"Interrupted ({cause}) before the first iteration; the weights are the first "
+                    "ones."
+                )
                 return TrainingResult(weights, float("nan"), 0, reason, (), interrupted=True)
             journal = Log(log, self._about(), run.history)
             stack.callback(journal.close)
             display = choose_display(progress, self.optimiser.n_iterations)
             stack.callback(display.close)
             run, reason, interrupted = self._loop(run, journal, display)
+            self._write(run)
             journal.end(reason)
         return TrainingResult(
             self._best(run),
@@ -188,26 +195,25 @@ class _Trainer:
         )
 
     def _loop(self, run: Run, journal: Log, display: Display) -> tuple[Run, str, bool]:
-        """Iterate until there is a reason to stop; the last run, the reason, whether by Ctrl-C."""
+        """Iterate until there is a reason to stop; the last run, the reason, whether a signal."""
         written = time.monotonic()
-        interrupted = False
         try:
             while (reason := self._reason(run)) is None:
-                # One assignment, so that an interrupt finds either the old run or the new one.
+                break_if_interrupted()
+                # One assignment: an iteration that is broken off leaves the run before it.
                 run = self._advanced(run)
                 journal.iteration(run.history[-1])
                 display.show(run.history[-1])
                 if time.monotonic() - written >= self.checkpoint_seconds:
                     self._write(run)
                     written = time.monotonic()
-        except KeyboardInterrupt:
-            interrupted = True
+        except Interrupted as cause:
             reason = (
-                f"Interrupted (Ctrl-C) after {run.state.iteration} iterations; the weights are the "
-                "best so far."
+                f"Interrupted ({cause}) after {run.state.iteration} iterations; the weights are "
+                "the best so far."
             )
-        self._write(run)
-        return run, reason, interrupted
+            return run, reason, True
+        return run, reason, False
 
     def _begun(self, weights: FloatArray, resume: bool) -> Run:
         if resume and self.checkpoint is not None and os.path.exists(self.checkpoint):

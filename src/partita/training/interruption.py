@@ -1,0 +1,155 @@
+"""Ctrl-C and SIGTERM as a wish that a run reads between batches, never as an exception anywhere.
+
+Python turns Ctrl-C into an exception wherever it happens to be; inside compiled code that becomes
+a `SystemError` with a broken result, and the work of hours is gone. While a run lasts, a handler
+of our own only notes that the signal came. The run reads the note between batches and between
+iterations, and ends in good order. The second signal does what the first would have done without
+us.
+
+Signals belong to the main thread. In any other thread nothing is installed, and Ctrl-C does there
+what it always did; but a wish noted by the main thread ends the runs of all threads.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+CAUSES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+"""The signals that end a run, and what they are called."""
+
+_Handler = Callable[[int, FrameType | None], Any] | int | None
+
+
+class Interrupted(Exception):  # noqa: N818 (no error: somebody wished it)
+    """A pass over the corpus was broken off, since the run is to end; what it found is dropped.
+
+    As text it says why: "Ctrl-C" or "SIGTERM".
+    """
+
+
+class Interruption:
+    """Whether a signal came since handlers were installed, and which."""
+
+    def __init__(self) -> None:
+        self.cause: str | None = None
+        """"Ctrl-C" or "SIGTERM"; None if neither came."""
+        self.n_runs = 0
+        """Runs under way that will catch `Interrupted`."""
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether the runs are to end."""
+        return self.cause is not None
+
+
+_current: Interruption | None = None
+_counting = threading.Lock()
+
+
+@contextmanager
+def heed_interruptions() -> Iterator[Interruption]:
+    """For the time of a block, Ctrl-C and SIGTERM only ask training to end, and lose nothing.
+
+    `train` does this for itself. Put it around several runs and what lies between them (a whole
+    `fit`, or a `fit` and a `save`): the signal that ends the first run then ends the later ones
+    before they begin, and one that arrives between two runs is not lost. A block inside another
+    shares what the outer one notes. Only what calls `break_if_interrupted`, as every pass over a
+    corpus does, is ended early; the rest of the block runs to its end.
+
+    >>> with heed_interruptions() as interruption:
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     print("still here")
+    still here
+    >>> interruption.is_requested, interruption.cause
+    (True, 'Ctrl-C')
+    """
+    global _current
+    if _current is not None:
+        yield _current
+        return
+    if threading.current_thread() is not threading.main_thread():
+        yield Interruption()
+        return
+    interruption = Interruption()
+    handlers = _Handlers(interruption)
+    _current = interruption
+    try:
+        handlers.install()
+        yield interruption
+    except SystemError as error:
+        if not handlers.was_called_again:
+            raise
+        # The second Ctrl-C arrived inside compiled code, which garbles exceptions.
+        raise KeyboardInterrupt from error
+    finally:
+        handlers.restore()
+        _current = None
+
+
+@contextmanager
+def interruptible_run() -> Iterator[Interruption]:
+    """A block that catches `Interrupted`: inside it, passes over the corpus may be broken off."""
+    with heed_interruptions() as interruption:
+        _count(interruption, 1)
+        try:
+            yield interruption
+        finally:
+            _count(interruption, -1)
+
+
+def break_if_interrupted() -> None:
+    """Raise `Interrupted` if a signal came and a run is under way; between batches, any thread.
+
+    Functions that judge weights on held-out data and take long should call this now and then.
+    Outside of a run nothing happens: nobody would catch it, and the model would be lost.
+
+    >>> break_if_interrupted()
+    """
+    interruption = _current
+    if interruption is not None and interruption.is_requested and interruption.n_runs:
+        raise Interrupted(interruption.cause)
+
+
+def _count(interruption: Interruption, change: int) -> None:
+    with _counting:
+        interruption.n_runs += change
+
+
+class _Handlers:
+    """Our handlers for the signals, and those that were there before."""
+
+    def __init__(self, interruption: Interruption) -> None:
+        self._interruption = interruption
+        self._previous: dict[int, _Handler] = {}
+        self.was_called_again = False
+
+    def install(self) -> None:
+        for number in CAUSES:
+            previous = signal.getsignal(number)
+            # What is ignored (as in `nohup`) stays so; what was not set from Python, which gives
+            # None, could not be restored.
+            if previous not in (signal.SIG_IGN, None):
+                self._previous[number] = previous
+                signal.signal(number, self._note)
+
+    def restore(self) -> None:
+        for number, previous in self._previous.items():
+            # Whoever replaced ours in the meantime meant it.
+            if signal.getsignal(number) == self._note:
+                signal.signal(number, previous)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if not self._interruption.is_requested:
+            self._interruption.cause = CAUSES[signal.Signals(number)]
+            return
+        self.was_called_again = True
+        self.restore()
+        previous = self._previous[number]
+        if callable(previous):
+            previous(number, frame)
+        else:
+            os.kill(os.getpid(), number)
