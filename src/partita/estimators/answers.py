@@ -1,0 +1,91 @@
+"""Answers of trained estimators: sentences in batches, by threads, in order, as they come.
+
+A list in gives a list of answers; a generator in needs no more memory than a few batches, since
+sentences are read as answers are taken.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
+
+from partita.arrays import FloatArray
+from partita.estimators.pieces import PieceModel
+from partita.training.corpus import n_cores
+
+Answer = TypeVar("Answer")
+
+CHUNK = 1000
+"""Sentences that are read and encoded together."""
+AHEAD = 2
+"""Chunks that are encoded before the answers to the first of them are taken."""
+
+
+class Asked(NamedTuple):
+    """A distribution over the structures of some sentences, and which sentences these are."""
+
+    p: Any
+    places: Sequence[int]
+    """Their numbers among all that were asked about."""
+    sentences: Sequence[Any]
+
+
+def ask(
+    model: PieceModel,
+    weights: FloatArray,
+    sentences: Iterable[Any],
+    question: Callable[[Asked], Iterable[Answer]],
+    *,
+    empty: Callable[[], Answer],
+    workers: int | str | None = None,
+    chunk: int = CHUNK,
+) -> Iterator[Answer]:
+    """An answer to each sentence, in order; `empty()` for one without words.
+
+    `question` answers all sentences of a piece at once; pieces are answered by threads, whose
+    number (`workers`, all cores if left out) changes nothing in the answers.
+    """
+
+    def answers(piece: Any, places: Sequence[int], present: Sequence[Any]) -> list[Answer]:
+        span = slice(piece.sentences.start, piece.sentences.stop)
+        return list(question(Asked(piece.at(weights), places[span], present[span])))
+
+    n_threads = workers if isinstance(workers, int) else n_cores()
+    with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
+        waiting: deque[tuple[list[bool], list[Future[list[Answer]] | list[Answer]]]] = deque()
+        for first, read in _chunks(sentences, chunk):
+            is_present = [len(each) > 0 for each in read]
+            places = [first + index for index, here in enumerate(is_present) if here]
+            present = [each for each, here in zip(read, is_present, strict=True) if here]
+            found: list[Future[list[Answer]] | list[Answer]] = []
+            for piece in model.pieces(model.encode(present)) if present else ():
+                if pool is None:
+                    found.append(answers(piece, places, present))
+                else:
+                    found.append(pool.submit(answers, piece, places, present))
+            waiting.append((is_present, found))
+            if len(waiting) > (0 if pool is None else AHEAD):
+                yield from _in_order(*waiting.popleft(), empty)
+        while waiting:
+            yield from _in_order(*waiting.popleft(), empty)
+
+
+def _chunks(sentences: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any]]]:
+    iterator, first = iter(sentences), 0
+    while read := list(islice(iterator, size)):
+        yield first, read
+        first += len(read)
+
+
+def _in_order(
+    is_present: Sequence[bool],
+    found: Sequence["Future[list[Answer]] | list[Answer]"],
+    empty: Callable[[], Answer],
+) -> Iterator[Answer]:
+    present = (
+        answer for each in found for answer in (each.result() if isinstance(each, Future) else each)
+    )
+    for here in is_present:
+        yield next(present) if here else empty()

@@ -1,0 +1,168 @@
+"""Groups of options that several estimators share: penalty, optimiser, run, entropy."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from partita.estimators.options import Check, Declared, above, at_least, declared, option
+from partita.training import LBFGS, OWLQN, SGD, AdaGrad, Adam, Penalty
+from partita.training.optimisers import Optimiser
+from partita.training.trainer import Path
+
+OptimiserName = Literal["lbfgs", "owlqn", "adam", "adagrad", "sgd"]
+STOCHASTIC: dict[str, type[Adam | AdaGrad | SGD]] = {"adam": Adam, "adagrad": AdaGrad, "sgd": SGD}
+
+
+def read_workers(text: str) -> int | str:
+    """A number of threads, or "ray", or "ray:4".
+
+    >>> read_workers("2"), read_workers("ray:4")
+    (2, 'ray:4')
+    """
+    return int(text) if text.isdigit() else text
+
+
+def _are_workers(value: Any) -> bool:
+    if isinstance(value, str):
+        name, colon, count = value.partition(":")
+        return name == "ray" and (not colon or (count.isdigit() and int(count) >= 1))
+    return bool(value >= 1)
+
+
+@declared
+class Runs(Declared):
+    """How a long run goes: files, randomness, workers, progress."""
+
+    patience: int = option(
+        10, "iterations without progress on held-out data after which training stops", at_least(1)
+    )
+    checkpoint: Path | None = option(
+        None,
+        "a file to which the run is written from time to time; further stages of a training have "
+        ".2, .3 and so on behind the name",
+        metavar="FILE",
+        is_kept=False,
+    )
+    checkpoint_seconds: float = option(60.0, "how often", at_least(0), is_kept=False)
+    resume: bool = option(
+        False,
+        "go on from the checkpoint, if it is there, which ends in the same model bit for bit",
+        is_kept=False,
+    )
+    log: Path | None = option(
+        None,
+        "a file for a line of JSON an iteration; its further stages are named as those of the "
+        "checkpoint",
+        metavar="FILE",
+        is_kept=False,
+    )
+    seed: int = option(0, "all randomness follows from it", at_least(0))
+    workers: int | str | None = option(
+        None,
+        'threads, all cores if left out; or "ray" or "ray:4" for a cluster; results are the same '
+        "for any number",
+        Check(_are_workers, "a number of threads, 1 or more, or 'ray' or 'ray:4'", says_all=True),
+        read=read_workers,
+        metavar="N",
+        is_kept=False,
+    )
+    progress: bool | None = option(
+        None, "show progress; where standard error is a terminal if left out", is_kept=False
+    )
+
+    def _check_together(self) -> None:
+        if self.resume and self.checkpoint is None:
+            raise ValueError("resume came without a checkpoint; say which file to resume from.")
+        super()._check_together()
+
+
+@declared
+class Penalties(Declared):
+    """Penalties on large weights."""
+
+    l2: float = option(
+        1.0, "l2 / 2 times the squares of the weights is added to the loss", at_least(0)
+    )
+    l1: float = option(0.0, "l1 times the sizes of the weights is added to the loss", at_least(0))
+
+    @property
+    def penalty(self) -> Penalty:
+        """Both together."""
+        return Penalty(l2=self.l2, l1=self.l1)
+
+
+@declared
+class Descent(Declared):
+    """Which way to the minimum, and how far."""
+
+    optimiser: OptimiserName | Optimiser[Any] | None = option(
+        None,
+        'on all sentences at once "lbfgs" ("owlqn" with an L1 penalty), by mini-batches "adam", '
+        '"adagrad" or "sgd"; or an optimiser of `partita.training`',
+    )
+    max_iterations: int | None = option(
+        None,
+        "the most iterations, or passes with mini-batches; good defaults if left out",
+        at_least(1),
+    )
+    loss_tolerance: float | None = option(
+        None,
+        "stop when the loss of the last iterations fell by less than this fraction of it",
+        at_least(0),
+    )
+
+    def chosen_optimiser(
+        self,
+        usual: OptimiserName = "lbfgs",
+        *,
+        l1: float = 0.0,
+        mini_batches: Callable[[str], dict[str, Any]] = lambda name: {},
+    ) -> Optimiser[Any]:
+        """The optimiser that the options describe; `mini_batches` has defaults by its name."""
+        name = usual if self.optimiser is None else self.optimiser
+        if isinstance(name, Optimiser):
+            return name
+        given: dict[str, Any] = {}
+        if self.max_iterations is not None:
+            given["n_iterations"] = self.max_iterations
+        if self.loss_tolerance is not None:
+            given["loss_tolerance"] = self.loss_tolerance
+        if name in STOCHASTIC:
+            return STOCHASTIC[name](**{**mini_batches(name), **given})
+        return OWLQN(**given) if l1 or name == "owlqn" else LBFGS(**given)
+
+    def _check_together(self) -> None:
+        if isinstance(self.optimiser, Optimiser):
+            for name in ("max_iterations", "loss_tolerance"):
+                if getattr(self, name) is not None:
+                    raise ValueError(
+                        f"{name} came beside an optimiser that is an object; give it to that: "
+                        f"{type(self.optimiser).__name__}(...)."
+                    )
+        super()._check_together()
+
+
+@declared
+class Uncertainty(Declared):
+    """Entropy of sentences without labels, as a term of the loss."""
+
+    entropy_weight: float = option(
+        0.0,
+        "weight of the entropy of sentences without labels; training then begins without it. Too "
+        "large a weight ends in a model that is sure of nonsense: begin small, and judge on "
+        "held-out data",
+        at_least(0),
+    )
+    entropy_ramp: int = option(
+        20, "iterations until the weight of the entropy is reached", at_least(0)
+    )
+    renyi_alpha: float | None = option(
+        None, "order of the entropy, if it is to be Rényi's", above(0)
+    )
+
+    def _check_together(self) -> None:
+        if self.renyi_alpha is not None and not self.entropy_weight:
+            raise ValueError(
+                f"renyi_alpha is {self.renyi_alpha}, but entropy_weight is 0, so that it would "
+                "change nothing; expected a weight above 0 beside it."
+            )
+        super()._check_together()

@@ -1,0 +1,307 @@
+"""Options of estimators, each declared once: name, type, default, help, choices and check.
+
+An estimator is a class of annotated fields:
+
+    @declared
+    class Tagger(Estimator, Penalties, Runs):
+        min_count: int | None = option(None, "leave out what is rarer", at_least(1))
+
+The constructor (keywords only, which editors and type checkers see), the docstring's parameters,
+`get_params`, the checks before any data are read, the flags of the command and what a model file
+keeps all follow from these lines.
+"""
+
+import dataclasses
+import inspect
+import os
+import textwrap
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+Reader = Callable[[str], Any]
+"""From the text of a flag, or the name of a file, to an option's value."""
+Owner = TypeVar("Owner")
+
+
+class Check(NamedTuple):
+    """What a value of the right type must satisfy beside it."""
+
+    holds: Callable[[Any], bool]
+    expected: str
+    says_all: bool = False
+    """Whether `expected` says all of it, so that messages need not name the type."""
+
+
+def at_least(least: float) -> Check:
+    """`least` or more, and finite."""
+    return Check(lambda value: least <= value < np.inf, f"{least} or more")
+
+
+def above(bound: float) -> Check:
+    """More than `bound`, and finite."""
+    return Check(lambda value: bound < value < np.inf, f"above {bound}")
+
+
+def between(least: float, most: float) -> Check:
+    """From `least` to `most`, both included."""
+    return Check(lambda value: least <= value <= most, f"{least} to {most}")
+
+
+@dataclass(frozen=True)
+class About:
+    """What an option's declaration says beside its name, type and default."""
+
+    help: str
+    check: Check | None = None
+    read: Reader | None = None
+    """How the command makes a value of a flag's text; by the type if left out."""
+    metavar: str | None = None
+    is_flag: bool = True
+    """Whether the command has a flag for it."""
+    is_kept: bool = True
+    """Whether a model file keeps it; not what only training needs."""
+
+
+def option(
+    default: Any,
+    help: str,
+    check: Check | None = None,
+    *,
+    read: Reader | None = None,
+    metavar: str | None = None,
+    is_flag: bool = True,
+    is_kept: bool = True,
+) -> Any:
+    """A field that is an option; see `About`."""
+    about = About(help, check, read, metavar, is_flag, is_kept)
+    return dataclasses.field(default=default, metadata={"about": about})
+
+
+def again(owner: type, name: str, default: Any, help: str | None = None) -> Any:
+    """An option of a group once more, with another default (or help)."""
+    (field,) = (each for each in dataclasses.fields(owner) if each.name == name)
+    about = field.metadata["about"]
+    about = about if help is None else dataclasses.replace(about, help=help)
+    return dataclasses.field(default=default, metadata={"about": about})
+
+
+@dataclass(frozen=True)
+class Option:
+    """A declared option, as others read it."""
+
+    name: str
+    kind: "Kind"
+    default: Any
+    about: About
+
+    def checked(self, value: Any) -> None:
+        """An error unless the value is of the option's type and satisfies its check."""
+        check = self.about.check
+        fits = self.kind.accepts(value)
+        if fits and check is not None and value is not None:
+            fits = check.holds(value)
+        if not fits:
+            raise ValueError(f"{self.name} is {value!r}; expected {self.expected}.")
+
+    @property
+    def expected(self) -> str:
+        """What values it takes, for messages."""
+        check = self.about.check
+        if check is not None and check.says_all:
+            return check.expected
+        return self.kind.expected(None if check is None else check.expected)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The type of an option, read from its annotation."""
+
+    choices: tuple[str, ...] = ()
+    numbers: tuple[type, ...] = ()
+    """`int`, `float`, or none of them."""
+    classes: tuple[type, ...] = ()
+    allows_none: bool = False
+    allows_all: bool = False
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is true or false."""
+        return bool in self.classes
+
+    def is_number(self, value: Any) -> bool:
+        """Whether a value is a number of the kind; truth is none."""
+        if isinstance(value, bool | np.bool_):
+            return False
+        if float in self.numbers:
+            return isinstance(value, int | float | np.integer | np.floating)
+        return int in self.numbers and isinstance(value, int | np.integer)
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a value is of this type."""
+        if self.allows_all or (value is None and self.allows_none):
+            return True
+        if isinstance(value, str) and str not in self.classes:
+            # Text is a sequence, too, but never what a list of names means.
+            return value in self.choices
+        if isinstance(value, bool | np.bool_):
+            return self.is_switch
+        return self.is_number(value) or isinstance(value, self.classes)
+
+    def expected(self, more: str | None) -> str:
+        """The types in words, with what else is expected of numbers (or of all, without any)."""
+        words = [repr(choice) for choice in self.choices]
+        for kinds, name in ((float, "a number"), (int, "a whole number")):
+            if kinds in self.numbers:
+                words.append(f"{name} ({more})" if more and words else name)
+                words[-1] += f", {more}" if more and len(words) == 1 else ""
+        words += [WORDS.get(each) or f"an object of {each.__name__}" for each in self.classes]
+        words += ["None"] * self.allows_none
+        return ", ".join(words[:-1]) + " or " * (len(words) > 1) + words[-1]
+
+    @property
+    def reader(self) -> Reader:
+        """How the text of a flag becomes a value."""
+        if self.numbers:
+            return float if float in self.numbers else int
+        return str
+
+
+WORDS: dict[type, str] = {
+    bool: "True or False",
+    str: "text",
+    os.PathLike: "a path",
+    Mapping: "a dictionary",
+}
+
+
+def kind_of(hint: Any) -> Kind:
+    """The type that an annotation describes.
+
+    >>> kind_of(float | None).expected("0 or more")
+    'a number, 0 or more or None'
+    >>> kind_of(typing.Literal["best", "risk"]).accepts("worst")
+    False
+    """
+    members = _members(hint)
+    choices = [value for each in members if _is_literal(each) for value in typing.get_args(each)]
+    plain = [typing.get_origin(each) or each for each in members if not _is_literal(each)]
+    return Kind(
+        tuple(str(choice) for choice in choices if choice is not None),
+        tuple(each for each in plain if each in (int, float)),
+        tuple(each for each in plain if isinstance(each, type) and each not in (int, float, NONE)),
+        allows_none=NONE in plain or None in choices,
+        allows_all=Any in plain,
+    )
+
+
+NONE = type(None)
+
+
+def _members(hint: Any) -> list[Any]:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return [member for each in typing.get_args(hint) for member in _members(each)]
+    return [hint]
+
+
+def _is_literal(hint: Any) -> bool:
+    return typing.get_origin(hint) is typing.Literal
+
+
+def options_of(owner: "type[Declared]") -> tuple[Option, ...]:
+    """The options of a class, in the order of their declarations."""
+    return owner.declared_options
+
+
+@typing.dataclass_transform(eq_default=False, kw_only_default=True)
+def declared(owner: type[Owner]) -> type[Owner]:
+    """A class of options: its constructor takes them by keyword, its docstring lists them."""
+    own_docstring = inspect.cleandoc(owner.__doc__ or "")
+    made: Any = dataclass(kw_only=True, eq=False, repr=False)(owner)
+    # A class may name itself in its annotations.
+    hints = typing.get_type_hints(made, localns={owner.__name__: owner})
+    made.declared_options = tuple(
+        Option(each.name, kind_of(hints[each.name]), each.default, each.metadata["about"])
+        for each in dataclasses.fields(made)
+        if "about" in each.metadata
+    )
+    made.__doc__ = f"{own_docstring}\n\n{parameters_text(made)}"
+    return typing.cast(type[Owner], made)
+
+
+def parameters_text(owner: "type[Declared]") -> str:
+    """The options of a class as the parameters of a docstring."""
+    lines = ["Parameters", "----------"]
+    for each in options_of(owner):
+        lines.append(f"{each.name} : {each.expected}; default {each.default!r}")
+        text = each.about.help
+        text = f"{text[0].upper()}{text[1:]}."
+        lines += textwrap.wrap(text, 92, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join(lines)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Declared:
+    """An object of options, with scikit-learn's ways to read, set and copy them.
+
+    Nothing is changed or checked by the constructor, as scikit-learn's `clone` wants it; `check`
+    comes before any work.
+
+    >>> @declared
+    ... class Example(Declared):
+    ...     '''An example.'''
+    ...
+    ...     n_tags: int | None = option(None, "how many tags", at_least(1))
+    ...     alpha: float = option(0.1, "added to all counts", at_least(0))
+    >>> Example(n_tags=3).set_params(alpha=0.5).get_params()
+    {'n_tags': 3, 'alpha': 0.5}
+    >>> Example(alpha=-1)
+    Example(alpha=-1)
+    >>> Example(alpha=-1).check()
+    Traceback (most recent call last):
+    ValueError: alpha is -1; expected a number, 0 or more.
+    """
+
+    declared_options: ClassVar[tuple[Option, ...]] = ()
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The options by name; `deep` is there for scikit-learn, and changes nothing."""
+        return {each.name: getattr(self, each.name) for each in options_of(type(self))}
+
+    def set_params(self, **params: Any) -> Self:
+        """Changes some options, for the next `fit`."""
+        names = [each.name for each in options_of(type(self))]
+        for name, value in params.items():
+            if name not in names:
+                raise ValueError(
+                    f"{type(self).__name__} has no option {name!r}; it has {', '.join(names)}."
+                )
+            setattr(self, name, value)
+        return self
+
+    def check(self) -> None:
+        """An error for the first option whose value makes no sense; needs no data."""
+        for each in options_of(type(self)):
+            each.checked(getattr(self, each.name))
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Options that make no sense together; for subclasses."""
+
+    def __repr__(self) -> str:
+        # Compared by repr, since an option may be an array, which has no plain equality.
+        given = (
+            f"{each.name}={_short(getattr(self, each.name))}"
+            for each in options_of(type(self))
+            if repr(getattr(self, each.name)) != repr(each.default)
+        )
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
