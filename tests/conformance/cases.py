@@ -106,7 +106,9 @@ def projective_trees(single_root, n_labels=None):
     """Scores, distribution and enumeration for a case of projective trees."""
     return (
         lambda rng, n_words: rng.normal(size=tree_shape(n_words, n_labels)),
-        lambda scores: pt.ProjectiveTree(scores, single_root=single_root),
+        lambda scores: pt.ProjectiveTree(
+            scores, single_root=single_root, labelled=n_labels is not None
+        ),
         lambda scores: all_projective_trees(scores.shape, single_root),
     )
 
@@ -115,7 +117,9 @@ def spanning_trees(single_root, n_labels=None):
     """Scores, distribution and enumeration for a case of spanning trees."""
     return (
         lambda rng, n_words: rng.normal(size=tree_shape(n_words, n_labels)),
-        lambda scores: pt.SpanningTree(scores, single_root=single_root),
+        lambda scores: pt.SpanningTree(
+            scores, single_root=single_root, labelled=n_labels is not None
+        ),
         lambda scores: all_spanning_trees(scores.shape, single_root),
     )
 

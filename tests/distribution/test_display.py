@@ -34,7 +34,7 @@ def test_a_chain_shows_its_marginals(pairwise):
 @pytest.mark.parametrize("kind", [pt.ProjectiveTree, pt.SpanningTree])
 @pytest.mark.parametrize("labels", [(), (2,)])
 def test_a_tree_shows_its_best_heads_and_its_marginals(kind, labels):
-    p = kind(RNG.normal(size=(4, 4, *labels)))
+    p = kind(RNG.normal(size=(4, 4, *labels)), labelled=bool(labels))
     tree, heat = drawings(p)
     heads = p.argmax[0] if labels else p.argmax
     marginals = p.marginals.sum(axis=-1) if labels else p.marginals

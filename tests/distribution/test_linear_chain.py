@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import partita as pt
+from cases import all_chains, flat
+from oracle import Oracle
 from partita.kernels.chains import log as chain_log
 from partita.structures.chains import Chains
 
@@ -17,6 +19,10 @@ def arrays():
     rng = np.random.default_rng(0)
     unaries = [rng.normal(size=(n, 3)) for n in N_WORDS]
     return unaries, rng.normal(size=(3, 3)), [rng.normal(size=(n - 1, 3, 3)) for n in N_WORDS]
+
+
+def close(actual, expected):
+    np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-9)
 
 
 def pad(arrays, shape):
@@ -264,3 +270,38 @@ def test_bad_input_says_what_came_and_what_was_expected(message):
     with pytest.raises(ValueError) as error:  # noqa: PT011
         BAD_INPUT[message]()
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("n_words", [1, 4])
+def test_start_and_stop_are_scores_of_the_first_and_last_tag(n_words):
+    rng = np.random.default_rng(n_words)
+    unary, table = rng.normal(size=(n_words, 3)), rng.normal(size=(3, 3))
+    start, stop = rng.normal(size=(2, 3))
+    start[1] = -np.inf
+    p = pt.LinearChain(unary, table, start=start, stop=stop)
+    structures, counts = all_chains((unary, table))
+    truth = Oracle(structures, np.array(counts), flat((unary, table)))
+    ends = np.array([start[tags[0]] + stop[tags[-1]] for tags in truth.structures])
+    weights = np.exp(truth.totals + ends)
+    close(p.log_partition, np.log(weights.sum()))
+    close(flat(p.marginals), weights @ truth.counts / weights.sum())
+    for tags, total, end in list(zip(truth.structures, truth.totals, ends, strict=True))[:9]:
+        close(p.score(tags), total + end)
+
+
+def test_start_and_stop_of_a_batch_are_given_once():
+    rng = np.random.default_rng(0)
+    unaries, table = [rng.normal(size=(n, 3)) for n in N_WORDS], rng.normal(size=(3, 3))
+    ends = {"start": rng.normal(size=3), "stop": rng.normal(size=3)}
+    singly = [pt.LinearChain(unary, table, **ends).log_partition for unary in unaries]
+    close(pt.LinearChain(unaries, table, **ends).log_partition, singly)
+    padded = pt.LinearChain(pad(unaries, (6, 3)), table, n_words=N_WORDS, **ends)
+    close(padded.log_partition, singly)
+
+
+def test_start_that_is_none():
+    shape = np.zeros((4, 2)), np.zeros((2, 2))
+    with pytest.raises(ValueError, match=r"start has shape \(3,\); expected \(2,\)"):
+        pt.LinearChain(*shape, start=np.zeros(3))
+    with pytest.raises(ValueError, match=r"stop\[1\] is nan"):
+        pt.LinearChain(*shape, stop=[0.0, np.nan])

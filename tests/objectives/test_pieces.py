@@ -65,7 +65,7 @@ def test_piecewise_likelihood_of_a_chain(case):
 def test_piecewise_likelihood_of_a_tree_is_a_softmax_for_each_word(n_labels):
     rng = np.random.default_rng(0)
     arcs = [rng.normal(size=(n + 1, n + 1, *([n_labels] if n_labels else []))) for n in (1, 3)]
-    p = pt.ProjectiveTree(arcs)
+    p = pt.ProjectiveTree(arcs, labelled=n_labels is not None)
     heads = [np.array([0]), np.array([2, 0, 2])]
     labels = [np.array([1]), np.array([0, 1, 1])]
     given = list(zip(heads, labels, strict=True)) if n_labels else heads

@@ -119,10 +119,10 @@ def test_padded_batch(kind, labels):
     singly = [random_arcs(index, n, *labels) for index, n in enumerate(n_words)]
     for row, arcs in zip(padded, singly, strict=True):
         row[: len(arcs), : len(arcs)] = arcs
-    p = kind(padded, n_words=n_words)
+    p = kind(padded, n_words=n_words, labelled=bool(labels))
     assert p.marginals.shape == padded.shape
     for index, arcs in enumerate(singly):
-        q = kind(arcs)
+        q = kind(arcs, labelled=bool(labels))
         assert p.log_partition[index] == q.log_partition
         n_nodes = len(arcs)
         np.testing.assert_array_equal(p.marginals[index, :n_nodes, :n_nodes], q.marginals)
@@ -130,18 +130,41 @@ def test_padded_batch(kind, labels):
     best = p.argmax[0] if labels else p.argmax
     assert best.shape == (3, 5)
     assert (best[0, 3:] == -1).all()
-    np.testing.assert_allclose(
-        p.score(p.argmax), [kind(a).best.scores[0] for a in singly], rtol=1e-9, atol=1e-12
-    )
+    scores = [kind(arcs, labelled=bool(labels)).best.scores[0] for arcs in singly]
+    np.testing.assert_allclose(p.score(p.argmax), scores, rtol=1e-9, atol=1e-12)
 
 
-def test_three_axes(kind):
-    assert kind(np.zeros((4, 4, 2))).structures.n_labels == 2
-    assert kind(np.zeros((2, 4, 4))).structures.n_sentences == 2
-    assert kind(np.zeros((4, 4, 4))).structures.n_labels == 4
-    assert kind(np.zeros((4, 4, 4)), n_words=[3, 2, 1, 3]).structures.n_sentences == 4
-    assert kind(np.zeros((2, 4, 4, 5))).structures.n_labels == 5
-    assert kind([np.zeros((4, 4, 4)), np.zeros((2, 2, 4))]).structures.n_labels == 4
+@pytest.mark.parametrize(
+    "shape, labelled, n_sentences, n_labels",
+    [
+        ((4, 4, 2), True, 1, 2),
+        ((2, 4, 4), False, 2, None),
+        # A batch of n+1 sentences of n words looks like one labelled sentence.
+        ((4, 4, 4), False, 4, None),
+        ((4, 4, 4), True, 1, 4),
+        ((2, 4, 4, 5), True, 2, 5),
+    ],
+)
+def test_labelled_says_what_three_axes_are(kind, shape, labelled, n_sentences, n_labels):
+    p = kind(np.zeros(shape), labelled=labelled)
+    assert (p.structures.n_sentences, p.structures.n_labels) == (n_sentences, n_labels)
+    assert p.marginals.shape == shape
+    assert np.ndim(p.log_partition) == (len(shape) == 3 + labelled)
+
+
+def test_a_list_of_labelled_sentences(kind):
+    assert kind([np.zeros((4, 4, 4)), np.zeros((2, 2, 4))], labelled=True).structures.n_labels == 4
+
+
+def test_labels_that_were_not_announced(kind):
+    with pytest.raises(ValueError, match="say labelled=True"):
+        kind(np.zeros((4, 4, 2)))
+    with pytest.raises(ValueError, match=r"sentence 0 has shape \(4, 4, 2\); expected \(n\+1, "):
+        kind([np.zeros((4, 4, 2))])
+    with pytest.raises(ValueError, match=r"\(2, 4, 4, 5\); expected \(n\+1, n\+1\)"):
+        kind(np.zeros((2, 4, 4, 5)))
+    with pytest.raises(ValueError, match=r"\(4, 4\); expected \(n\+1, n\+1, n_labels\)"):
+        kind(np.zeros((4, 4)), labelled=True)
 
 
 def test_an_empty_batch(kind):
@@ -153,7 +176,7 @@ def test_an_empty_batch(kind):
 
 def test_labels_are_a_sum_over_arcs(kind):
     arcs = random_arcs(1, 4, 3)
-    labelled, plain = kind(arcs), kind(np.log(np.exp(arcs).sum(axis=-1)))
+    labelled, plain = kind(arcs, labelled=True), kind(np.log(np.exp(arcs).sum(axis=-1)))
     assert labelled.log_partition == pytest.approx(plain.log_partition, abs=1e-12)
     np.testing.assert_allclose(labelled.marginals.sum(axis=-1), plain.marginals, atol=1e-12, rtol=0)
     np.testing.assert_allclose(
@@ -162,7 +185,7 @@ def test_labels_are_a_sum_over_arcs(kind):
 
 
 def test_labelled_samples_follow_the_marginals(kind):
-    p = kind(random_arcs(2, 3, 2))
+    p = kind(random_arcs(2, 3, 2), labelled=True)
     heads, labels = p.sample(4000, np.random.default_rng(0))
     counts = np.zeros_like(p.marginals)
     for word in range(3):
@@ -177,10 +200,7 @@ def test_labelled_samples_follow_the_marginals(kind):
         (np.zeros(3), "shape"),
         (np.zeros((1, 1)), "at least one word"),
         (np.zeros((0, 0)), "at least one word"),
-        (np.zeros((3, 3, 0)), "at least one word"),
         ([np.zeros((3, 3)), np.zeros((3, 2))], "of sentence 1 has shape"),
-        ([np.zeros((3, 3)), np.zeros((3, 3, 2))], "labels; expected the same"),
-        ([np.zeros((3, 3, 4)), np.zeros((3, 3, 2))], r"\[2, 4\] labels"),
         ([np.zeros(3)], "of sentence 0 has shape"),
         (np.full((3, 3), "a"), "arcs"),
         (np.array([[0, np.nan], [0, 0]]), r"arcs\[0, 1\] is nan"),
@@ -190,6 +210,19 @@ def test_labelled_samples_follow_the_marginals(kind):
 def test_arcs_that_are_none(kind, arcs, message):
     with pytest.raises(ValueError, match=message):
         kind(arcs)
+
+
+@pytest.mark.parametrize(
+    "arcs, message",
+    [
+        (np.zeros((3, 3, 0)), "at least one word"),
+        ([np.zeros((3, 3)), np.zeros((3, 3, 2))], r"sentence 0 has shape \(3, 3\)"),
+        ([np.zeros((3, 3, 4)), np.zeros((3, 3, 2))], r"\[2, 4\] labels"),
+    ],
+)
+def test_labelled_arcs_that_are_none(kind, arcs, message):
+    with pytest.raises(ValueError, match=message):
+        kind(arcs, labelled=True)
 
 
 def test_n_words_of_a_single_sentence(kind):
@@ -227,7 +260,7 @@ def test_crossing_heads_are_no_projective_tree():
 
 
 def test_labelled_structures_that_are_none(kind):
-    p = kind(random_arcs(3, 2, 2))
+    p = kind(random_arcs(3, 2, 2), labelled=True)
     with pytest.raises(ValueError, match="expected a tuple"):
         p.score(np.array([0, 1]))
     with pytest.raises(ValueError, match=r"labels\[1\] of sentence 0 is 2; expected 0 to 1"):
@@ -248,7 +281,7 @@ def test_a_tree_with_a_forbidden_arc_is_impossible(kind):
 def test_a_word_that_no_arc_reaches(kind, labels):
     arcs = [np.zeros((3, 3, *labels)), np.zeros((4, 4, *labels))]
     arcs[1][:, 2] = -np.inf
-    p = kind(arcs)
+    p = kind(arcs, labelled=bool(labels))
     for ask in (lambda: p.log_partition, lambda: p.argmax, lambda: p.k_best(2)):
         with pytest.raises(ValueError, match=r"sentence 1 .* no structure: no arc reaches word 2"):
             ask()
@@ -280,20 +313,20 @@ def test_allowed_must_be_boolean(kind):
 
 def test_only_the_same_trees_are_compared(kind):
     many, one = kind(np.zeros((4, 4))), kind(np.zeros((4, 4)), single_root=True)
-    labelled = kind(np.zeros((2, 2, 4)))  # 16 parts as well
+    labelled = kind(np.zeros((2, 2, 4)), labelled=True)  # 16 parts as well
     for other in (one, labelled):
         with pytest.raises(ValueError, match="the same set of structures"):
             many.kl_divergence(other)
 
 
 def test_a_padded_batch_takes_what_k_best_gives(kind):
-    p = kind(np.zeros((2, 4, 4, 2)), n_words=[3, 2])
+    p = kind(np.zeros((2, 4, 4, 2)), labelled=True, n_words=[3, 2])
     found = [best[0][0] for best in p.k_best(1)]
     np.testing.assert_array_equal(p.log_prob(found), p.log_prob(p.argmax))
 
 
 def test_an_empty_padded_batch_keeps_its_labels(kind):
-    assert kind(np.zeros((0, 4, 4, 2))).marginals.shape == (0, 4, 4, 2)
+    assert kind(np.zeros((0, 4, 4, 2)), labelled=True).marginals.shape == (0, 4, 4, 2)
 
 
 @pytest.mark.parametrize("single_root", [False, True])

@@ -42,6 +42,8 @@ class ChainParts(NamedTuple):
 class LinearChain(Distribution):
     """p(tags) proportional to exp(sum_t unary[t, y_t] + sum_t pairwise[y_t, y_(t+1)]).
 
+    With `start` and `stop` also exp(start[first tag] + stop[last tag]).
+
     Parameters
     ----------
     unary
@@ -51,6 +53,10 @@ class LinearChain(Distribution):
         Scores of transitions, [left tag, right tag]: one (s, s) for all positions (and all
         sentences of a batch), or (n-1, s, s) for each pair of neighbours; for a batch also a list
         of these, or padded (B, N-1, s, s), or (B, s, s).
+    start, stop
+        Scores of the first tag and of the last one, (s,), for all sentences. They are added to
+        the unary scores of the first and last word, so that their marginals are the unary ones
+        there: the gradient of the log-partition by `start` is `marginals.unary[0]`.
     n_words
         Number of words of each row of a padded array; all N if left out.
 
@@ -62,11 +68,23 @@ class LinearChain(Distribution):
     4.0
     >>> p.marginals.unary[:, 1].round(9)
     array([0.75, 0.5 , 0.25])
+    >>> p = LinearChain(np.zeros((2, 2)), np.zeros((2, 2)), start=[0.0, np.log(3.0)])
+    >>> p.marginals.unary.round(9)
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
     """
 
     structures: Chains
 
-    def __init__(self, unary: Any, pairwise: Any, n_words: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        unary: Any,
+        pairwise: Any,
+        *,
+        start: ArrayLike | None = None,
+        stop: ArrayLike | None = None,
+        n_words: ArrayLike | None = None,
+    ) -> None:
         form, unaries = recognise("unary", unary, (2,), n_words, UNARY)
         lengths = np.array([len(rows) for rows in unaries], dtype=np.int64)
         if n_words is not None:
@@ -81,6 +99,23 @@ class LinearChain(Distribution):
             for name, arrays in zip(ChainParts._fields, self.structures.split(scores), strict=True):
                 for index, array in enumerate(arrays):
                     check_scores(name if form.kind == "one" else f"{name}[{index}]", array)
+        self._add_ends(start, stop)
+
+    def _add_ends(self, start: ArrayLike | None, stop: ArrayLike | None) -> None:
+        """Add the scores of first and last tags to the unary scores of those words."""
+        n_tags, n_words = self.structures.n_tags, self.structures.n_words
+        tags, first = np.arange(n_tags), self.structures.part_offsets[:-1, None]
+        last = first + (n_words[:, None] - 1) * n_tags
+        for name, given, rows in (("start", start, first), ("stop", stop, last)):
+            if given is None:
+                continue
+            scores = number_array(name, given, f"({n_tags},), a score for every tag")
+            if scores.shape != (n_tags,):
+                raise ValueError(
+                    f"{name} has shape {scores.shape}; expected ({n_tags},), a score for every tag."
+                )
+            check_scores(name, scores)
+            self.scores[rows + tags] += scores
 
     def _flatten(self, values: Any, dtype: type) -> Any:
         if not (isinstance(values, tuple | list) and len(values) == 2):

@@ -16,17 +16,13 @@ from partita.show.svg import Svg
 from partita.structures.batch import (
     Form,
     check_scores,
-    is_list,
-    number_array,
     recognise,
     word_counts,
 )
 from partita.structures.trees import Trees
 
-ARCS = (
-    "(n+1, n+1), a score for every head and modifier with the root as row 0, or "
-    "(n+1, n+1, n_labels) for labelled arcs"
-)
+ARCS = "(n+1, n+1), a score for every head and modifier with the root as row 0"
+LABELLED_ARCS = "(n+1, n+1, n_labels), as labelled=True says, with the root as row 0"
 
 
 class Tree(Distribution):
@@ -35,16 +31,16 @@ class Tree(Distribution):
     Parameters
     ----------
     arcs
-        Scores [head, modifier] of shape (n+1, n+1) with the root as row 0, or labelled,
+        Scores [head, modifier] of shape (n+1, n+1) with the root as row 0; where `labelled`,
         (n+1, n+1, n_labels). Column 0 and the diagonal are ignored, whatever is there. A batch is a
-        list of such arrays, or one padded array (B, N+1, N+1) or (B, N+1, N+1, n_labels).
+        list of such arrays, or one padded array with a leading axis, (B, N+1, N+1) or
+        (B, N+1, N+1, n_labels).
     single_root
         Whether exactly one word hangs on the root; else one or more.
+    labelled
+        Whether arcs have labels, along the last axis. Three axes without it are a batch.
     n_words
         Number of words of each row of a padded array; all N if left out.
-
-    An array with three axes is a padded batch if `n_words` is given, or if only its last two axes
-    are equal; otherwise it is one labelled sentence.
 
     A structure is its heads, (n,), with heads[i] the head of word i + 1 and 0 the root; labelled,
     a tuple (heads, labels). In `score` and `log_prob`, heads that are no tree of the set (a cycle,
@@ -54,13 +50,20 @@ class Tree(Distribution):
     structures: Trees
 
     def __init__(
-        self, arcs: Any, single_root: bool = False, n_words: ArrayLike | None = None
+        self,
+        arcs: Any,
+        single_root: bool = False,
+        *,
+        labelled: bool = False,
+        n_words: ArrayLike | None = None,
     ) -> None:
-        form, arrays = _recognise(arcs, n_words)
-        n_labels = _number_of_labels(arrays, form, arcs)
+        expected, n_axes = (LABELLED_ARCS, 3) if labelled else (ARCS, 2)
+        form, arrays = recognise("arcs", arcs, (n_axes,), n_words, expected)
+        form = replace(form, n_padded=max(form.n_padded - 1, 0))
+        n_labels = _number_of_labels(arrays, form, arcs) if labelled else None
         for index, array in enumerate(arrays):
             where = "" if form.kind == "one" else f" of sentence {index}"
-            _check_shape(where, array)
+            _check_shape(where, array, expected)
         lengths = np.array([len(array) - 1 for array in arrays], dtype=np.int64)
         if n_words is not None:
             lengths = word_counts(n_words, len(arrays), form.n_padded)
@@ -124,40 +127,24 @@ class Tree(Distribution):
         return [drawn, show.arcs(words, marginals, heads=heads)]
 
 
-def _recognise(arcs: Any, n_words: ArrayLike | None) -> tuple[Form, list[Array]]:
-    """The form of a caller's arcs, and an array per sentence (padding still there)."""
-    if is_list(arcs):
-        return recognise("arcs", arcs, (2, 3), n_words, ARCS)
-    shape = number_array("arcs", arcs, ARCS).shape
-    n_axes = (2,)
-    if len(shape) == 3:
-        square = shape[1] == shape[2] != shape[0]
-        n_axes = (2,) if n_words is not None or square else (3,)
-    if len(shape) == 4:
-        n_axes = (3,)
-    form, arrays = recognise("arcs", arcs, n_axes, n_words, ARCS)
-    return replace(form, n_padded=max(form.n_padded - 1, 0)), arrays
-
-
-def _number_of_labels(arrays: list[Array], form: Form, arcs: Any) -> int | None:
-    """The number of labels, the same in every sentence; None for unlabelled arcs."""
-    shapes = {array.shape[2:] for array in arrays}
+def _number_of_labels(arrays: list[Array], form: Form, arcs: Any) -> int:
+    """The number of labels, the same in every sentence; 1 where no array says it."""
+    found = {array.shape[2] for array in arrays}
     if form.kind == "padded":
-        shapes = {np.shape(arcs)[3:]}
-    if len(shapes) > 1:
-        found = sorted(shape[0] if shape else 0 for shape in shapes)
+        found = {np.shape(arcs)[3]}
+    if len(found) > 1:
         raise ValueError(
-            f"the sentences of arcs have {found} labels; expected the same number in all."
+            f"the sentences of arcs have {sorted(found)} labels; expected the same number in all."
         )
-    shape = shapes.pop() if shapes else ()
-    return shape[0] if shape else None
+    return found.pop() if found else 1
 
 
-def _check_shape(where: str, array: Array) -> None:
+def _check_shape(where: str, array: Array, expected: str) -> None:
     if array.shape[0] != array.shape[1]:
+        hint = "" if array.ndim == 3 else " If the last axis is labels, say labelled=True."
         raise ValueError(
-            f"arcs{where} has shape {array.shape}; expected {ARCS}. Use -inf for an arc that "
-            "cannot be."
+            f"arcs{where} has shape {array.shape}; expected {expected}. Use -inf for an arc that "
+            f"cannot be.{hint}"
         )
     if len(array) < 2 or array.size == 0:
         raise ValueError(
