@@ -2,7 +2,7 @@
 
 The forests are D(x, y) of the inversion transduction grammar, 8x8, 12x12 and 20x20 words, with
 normal scores, one thread. Beside them the pseudo-code of the slides in plain Python (see
-`baselines/forest_pseudocode.py`), which gives the same answers; on the smallest forest only unless
+`partita.baselines.forests`), which gives the same answers; on the smallest forest only unless
 `--all` is given, since its speed per edge hardly depends on the size.
 
     python -m benchmarks.forests            # all sizes, about a minute
@@ -18,7 +18,8 @@ from benchmarks.timing import Table, best_time, write_json
 import numpy as np
 
 import partita as pt
-from benchmarks.baselines import forest_pseudocode as slides
+from partita.baselines import forests as slides
+from partita.baselines.semirings import Log
 from partita.grammars.itg import pair_forest
 from partita.kernels.forests import inside as forest_inside
 
@@ -59,15 +60,15 @@ def timed(function, *arguments):
 
 def slides_times(graph, scores, direction):
     """Seconds of one run each, and a check that the answers are the same."""
-    p, ring = pt.HypergraphDistribution(graph, scores), slides.LogSemiring
+    p, ring = pt.HypergraphDistribution(graph, scores), Log()
     scores = scores.tolist()
     tails = [graph.tails(edge).tolist() for edge in range(graph.n_edges)]
-    built, plain = timed(slides.Graph, graph.heads.tolist(), tails, graph.root)
-    ordered, order = timed(slides.top_sort, plain)
-    inwards, inner = timed(slides.inside, plain, order, scores, ring)
-    outwards, outer = timed(slides.outside, plain, order, scores, ring, inner)
+    built, plain = timed(slides.Forest, graph.heads.tolist(), tails, graph.root)
+    ordered, _ = timed(lambda: plain.order)
+    inwards, inner = timed(slides.inside, plain, scores, ring)
+    outwards, outer = timed(slides.outside, plain, scores, ring, inner)
     summed, marginals = timed(slides.marginals, plain, scores, inner, outer)
-    moved, product = timed(slides.covariance_product, plain, order, scores, direction.tolist())
+    moved, product = timed(slides.covariance_product, plain, scores, direction.tolist())
     listed, best = timed(slides.k_best, plain, scores, K)
     np.testing.assert_allclose(p.log_partition, inner[graph.root], rtol=1e-12)
     np.testing.assert_allclose(p.marginals, marginals, atol=1e-9)

@@ -33,7 +33,7 @@ batches this small, because the call itself takes as long as the work.""",
     "trees": """Batches of 32 sentences, one thread. The growth of the last table is fitted to the
 largest sizes; small sentences are dominated by the call.""",
     "forests": """Forests D(x, y) of inversion transduction grammars. The plain Python reference is
-the pseudo-code of the source slides with its errors corrected (`benchmarks/baselines`);
+the pseudo-code of the source slides with its errors corrected (`partita.baselines`);
 `--all` runs it on the large forests too.""",
     "itg": """The dense kernel for D(x, y), against the same numbers from the hypergraph and from
 plain Python. C++ was measured at 16 µs, 150 µs and 1.0 ms for the inside alone at 8, 12 and 20

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.baselines import feature_covariance
 from benchmarks.timing import Table, best_time, write_json
 from partita import DependencyParser, SpanningTree
+from partita.baselines.spanning_trees import product_by_pairs_of_arcs
 from partita.data.arc_rules import ArcRule, measured_arc_rules, read_arc_rules
 from partita.data.conllu import read_conllu
 from partita.data.dependencies import tree_heads
@@ -78,7 +78,7 @@ def _gradients(arcs, tags, rules):
         p = SpanningTree(arcs)
         slope = objective.loss(objective(p, constraints)[0])[1]
         direction = constraints.features.T @ slope[: len(rules)]
-        return feature_covariance.gradient(arcs, direction.reshape(arcs.shape)).ravel()
+        return product_by_pairs_of_arcs(arcs, direction.reshape(arcs.shape)).ravel()
 
     def dense():
         p = SpanningTree(arcs)

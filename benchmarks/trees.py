@@ -14,7 +14,7 @@ from benchmarks.timing import RESULTS, Table, best_time, optional, write_json
 import numpy as np
 
 import partita as pt
-from benchmarks.baselines import clamp_and_invert
+from partita.baselines.spanning_trees import pair_marginals_by_clamping
 from partita.structures.projective_trees import ProjectiveTrees
 from partita.structures.spanning_trees import SpanningTrees
 
@@ -205,7 +205,7 @@ def by_baseline(arcs):
     """The same, with the pair marginals of the baseline that Druck & Smith improve on: O(N⁵)."""
     p = pt.SpanningTree(arcs)
     scores, marginals = finite_scores(p), p.marginals.ravel()
-    pairs = clamp_and_invert.pair_marginals(arcs).reshape(scores.size, -1)
+    pairs = pair_marginals_by_clamping(arcs).reshape(scores.size, -1)
     return marginals * (marginals @ scores) - pairs @ scores
 
 

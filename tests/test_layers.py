@@ -17,7 +17,7 @@ LAYERS = [
     {"kernels"},
     {"structures"},
     {"distribution", "grammars", "data"},
-    {"text", "evaluation", "samples"},
+    {"text", "evaluation", "samples", "baselines"},
     {"features"},
     {"objectives"},
     {"training"},

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from partita.cli.parser import build_parser
-from partita.demo import STRANDS, TIMED, baselines
+from partita.demo import STRANDS, TIMED
 from partita.demo.page import Report, Section, figure, marked, table
 from partita.demo.timing import compare
-from partita.distribution.linear_chain import LinearChain
-from partita.distribution.spanning_tree import SpanningTree
 from partita.show import tree
 
 VOID = {"meta", "link", "br"}
@@ -105,24 +103,6 @@ def test_text_is_escaped():
     html = Report("<title>", "<lead>", [section], {"<fact>": "<value>"}).html()
     found = outline(html)
     assert {"b", "w", "h", "c", "see", "unit", "fact", "value", "lead"}.isdisjoint(found.names)
-
-
-def test_baselines_compute_the_same():
-    rng = np.random.default_rng(0)
-    unary, pairwise = rng.normal(size=(4, 3)), rng.normal(size=(3, 3))
-    gradient = LinearChain(unary, pairwise).entropy_gradient()
-    np.testing.assert_allclose(
-        baselines.entropy_gradient_by_differences(unary, pairwise),
-        np.concatenate([gradient.unary.ravel(), gradient.pairwise.ravel()]),
-        rtol=0,
-        atol=1e-7,
-    )
-    arcs, direction = rng.normal(size=(2, 5, 5))
-    arcs[:, 0] = direction[:, 0] = 0.0
-    np.fill_diagonal(direction, 0.0)
-    product = SpanningTree(arcs).covariance_product(direction)
-    for method in (baselines.product_by_matrix, baselines.product_by_clamping):
-        np.testing.assert_allclose(method(arcs, direction), product, rtol=0, atol=1e-9)
 
 
 def test_comparing_methods_finds_their_difference():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import partita as pt
-from partita.structures.contraction import contraction_trace
 from partita.structures.tree_tools import (
     all_trees,
     crossing_arcs,
@@ -68,31 +67,6 @@ def test_crossing_arcs():
 def test_no_words_have_no_trees():
     with pytest.raises(ValueError, match="at least 1"):
         list(all_trees(0))
-
-
-def test_trace_finds_the_best_tree():
-    rng = np.random.default_rng(0)
-    for n_words in (1, 2, 3, 6):
-        for _ in range(20):
-            arcs = 10 * rng.normal(size=(n_words + 1, n_words + 1))
-            arcs[0, rng.random(n_words + 1) < 0.3] = -np.inf
-            arcs[0, 1] = -20.0
-            trace = contraction_trace(arcs)
-            p = pt.SpanningTree(arcs)
-            assert trace.score == pytest.approx(p.score(p.argmax))
-            assert trace.score == pytest.approx(p.score(trace.heads))
-            assert f"score {trace.score:g}" in str(trace)
-
-
-def test_trace_names_the_word_that_is_cut_off():
-    arcs = np.zeros((3, 3))
-    arcs[:, 2] = -np.inf
-    with pytest.raises(ValueError, match="no arc reaches word 2"):
-        contraction_trace(arcs)
-    with pytest.raises(ValueError, match="expected one for each"):
-        contraction_trace(np.zeros((3, 3)), ["only"])
-    with pytest.raises(ValueError, match=r"\(n\+1, n\+1\)"):
-        contraction_trace(np.zeros((3, 4)))
 
 
 def test_unused_cells_are_ignored(kind):

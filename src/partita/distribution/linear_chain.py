@@ -246,17 +246,6 @@ class LinearChain(Distribution):
         )
         return self._gathered(gradient)
 
-    def entropy_gradient_by_covariance(self) -> ChainParts:
-        """`entropy_gradient` by quadratic expectations, O(n² s³): Jiao et al. 2006.
-
-        The baseline that the O(n s²) forms improve on; kept to be timed and checked against.
-        """
-        p = self.by_position
-        gradient = np.empty(p.structures.n_parts)
-        marginals = p.inference.marginals
-        chain_entropy.covariance_gradient(p.scores, marginals, *p.structures.shape, gradient)
-        return self._gathered(gradient)
-
     @cached_property
     def _lattices(self) -> tuple[FloatArray, FloatArray]:
         p = self.by_position

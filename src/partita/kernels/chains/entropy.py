@@ -6,9 +6,6 @@ base cases and signs that do not hold as printed; these do, with all entropies p
 
 import math
 
-import numpy as np
-
-from partita.kernels.chains.covariance import combine
 from partita.kernels.jit import kernel
 
 
@@ -85,74 +82,3 @@ def gradient(marginals, part_offsets, word_offsets, n_tags, prefix, suffix, out)
                     p = marginals[table + i * n_tags + j]
                     inside = prefix[word + t - 1, i] + suffix[word + t, j] - entropy
                     out[table + i * n_tags + j] = surprise(p) + p * inside
-
-
-@kernel
-def conditionals(marginals, start, n_words, n_tags, right_given_left, left_given_right):
-    """p(j at t+1 | i at t) as [t, i, j], and p(i at t | j at t+1) as [t, j, i]."""
-    for t in range(n_words - 1):
-        table = start + n_words * n_tags + t * n_tags * n_tags
-        for i in range(n_tags):
-            for j in range(n_tags):
-                joint = marginals[table + i * n_tags + j]
-                left, right = (
-                    marginals[start + t * n_tags + i],
-                    marginals[start + (t + 1) * n_tags + j],
-                )
-                right_given_left[t, i, j] = conditional(joint, left)
-                left_given_right[t, j, i] = conditional(joint, right)
-
-
-@kernel
-def covariance_gradient(scores, marginals, part_offsets, word_offsets, n_tags, out):
-    """-covariance times scores by quadratic expectations, O(n² s³): Jiao et al. 2006.
-
-    The baseline that Mann & McCallum improve on: the expected score of every other position given
-    a tag here, through the s x s matrix of p(tag there | tag here), for each pair of positions.
-    """
-    for sentence in range(len(part_offsets) - 1):
-        start = part_offsets[sentence]
-        n_words = word_offsets[sentence + 1] - word_offsets[sentence]
-        right_given_left = np.zeros((n_words, n_tags, n_tags))
-        left_given_right = np.zeros((n_words, n_tags, n_tags))
-        conditionals(marginals, start, n_words, n_tags, right_given_left, left_given_right)
-        prefix, suffix = np.zeros((n_words, n_tags)), np.zeros((n_words, n_tags))
-        for t in range(n_words):
-            # there[j, k] = p(tag k at u | tag j at t)
-            there = np.eye(n_tags)
-            for u in range(t, n_words - 1):
-                table = start + n_words * n_tags + u * n_tags * n_tags
-                unary, step = start + (u + 1) * n_tags, right_given_left[u]
-                add_step(scores, table, unary, n_tags, step, there, False, suffix[t])
-                there = there @ right_given_left[u]
-            there = np.eye(n_tags)
-            for u in range(t, -1, -1):
-                for j in range(n_tags):
-                    for k in range(n_tags):
-                        if there[j, k] > 0.0:
-                            prefix[t, j] += there[j, k] * scores[start + u * n_tags + k]
-                if u > 0:
-                    table = start + n_words * n_tags + (u - 1) * n_tags * n_tags
-                    add_step(
-                        scores, table, -1, n_tags, left_given_right[u - 1], there, True, prefix[t]
-                    )
-                    there = there @ left_given_right[u - 1]
-        combine(marginals, scores, start, n_words, n_tags, prefix, suffix, out)
-        for part in range(start, part_offsets[sentence + 1]):
-            out[part] = -out[part]
-
-
-@kernel
-def add_step(scores, table, unary, n_tags, step, there, is_reversed, expected):
-    """expected[j] += sum_k there[j, k] sum_l step[k, l] (score of the transition k, l and of l)."""
-    for k in range(n_tags):
-        value = 0.0
-        for other in range(n_tags):
-            if step[k, other] > 0.0:
-                cell = other * n_tags + k if is_reversed else k * n_tags + other
-                score = scores[table + cell]
-                if unary >= 0:
-                    score += scores[unary + other]
-                value += step[k, other] * score
-        for j in range(n_tags):
-            expected[j] += there[j, k] * value

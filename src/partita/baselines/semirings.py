@@ -1,4 +1,4 @@
-"""The inside algorithm in any semiring: one recursion, many questions.
+"""Semirings: one inside algorithm (`partita.baselines.forests`), many questions.
 
 Plain Python, to read and to check with; `HypergraphDistribution` answers the same questions with
 kernels that are thousands of times faster. References: Goodman, "Semiring parsing" (1999); Li and
@@ -8,14 +8,12 @@ Eisner, "First- and second-order expectation semirings" (2009).
 import heapq
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import FloatArray
-from partita.structures.hypergraph import Hypergraph
 
 Value = TypeVar("Value")
 
@@ -37,34 +35,6 @@ class Semiring(ABC, Generic[Value]):
         """The product: both, in this order."""
 
 
-def inside(
-    hypergraph: Hypergraph, weights: Sequence[Value], semiring: Semiring[Value]
-) -> list[Value]:
-    """For each node the sum over its derivations of the product of the weights of their edges.
-
-    inside[v] = sum over edges e into v of weights[e] times the inside of each tail, from left to
-    right; zero where no edge leads to v. The answer for the whole is at `hypergraph.root`. Costs
-    one sum and one product per edge and tail.
-
-    >>> forest = Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
-    >>> inside(forest, [1, 1, 1], Counting())
-    [2, 4]
-    """
-    if len(weights) != hypergraph.n_edges:
-        raise ValueError(
-            f"{len(weights)} weights came for a hypergraph of {hypergraph.n_edges} edges; expected "
-            "one for each edge."
-        )
-    values = [semiring.zero] * hypergraph.n_nodes
-    for node in hypergraph.order.tolist():
-        for edge in hypergraph.backward_star(node).tolist():
-            product = weights[edge]
-            for tail in hypergraph.tails(edge).tolist():
-                product = semiring.times(product, values[tail])
-            values[node] = semiring.plus(values[node], product)
-    return values
-
-
 class Counting(Semiring[int]):
     """How many derivations there are, exactly, if each edge weighs 1."""
 
@@ -82,7 +52,8 @@ class Counting(Semiring[int]):
 class Boolean(Semiring[bool]):
     """Whether there is a derivation, if an edge weighs whether it is allowed.
 
-    >>> forest = Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import Forest, inside
+    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> inside(forest, [False, False, True], Boolean())
     [False, False]
     """
@@ -101,7 +72,8 @@ class Boolean(Semiring[bool]):
 class Log(Semiring[float]):
     """The log-partition, if an edge weighs its score.
 
-    >>> forest = Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import Forest, inside
+    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> math.exp(inside(forest, [0.0, -math.inf, 0.0], Log())[forest.root])
     1.0
     """
@@ -110,7 +82,8 @@ class Log(Semiring[float]):
 
     def plus(self, left: float, right: float) -> float:
         """log(exp(left) + exp(right))."""
-        return float(np.logaddexp(left, right))
+        low, high = min(left, right), max(left, right)
+        return high if low == -math.inf else high + math.log1p(math.exp(low - high))
 
     def times(self, left: float, right: float) -> float:
         """The sum of two logarithms."""
@@ -132,7 +105,8 @@ def scored_edges(scores: ArrayLike) -> list[Scored]:
 class Viterbi(Semiring[Scored]):
     """The best derivation, if edges weigh `scored_edges(scores)`.
 
-    >>> forest = Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import Forest, inside
+    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> inside(forest, scored_edges([1.0, 2.0, 0.5]), Viterbi())[forest.root]
     Scored(score=4.5, derivation=(2, 1, 1))
     """
@@ -151,7 +125,8 @@ class Viterbi(Semiring[Scored]):
 class KBest(Semiring[list[Scored]]):
     """The k best derivations, best first, if an edge weighs the list of one item of `scored_edges`.
 
-    >>> forest = Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import Forest, inside
+    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> weights = [[edge] for edge in scored_edges([1.0, 2.0, 0.5])]
     >>> [item.score for item in inside(forest, weights, KBest(3))[forest.root]]
     [4.5, 3.5, 3.5]
@@ -182,23 +157,25 @@ class Mean(NamedTuple):
     """
 
     log_weight: float
-    mean: FloatArray
+    mean: FloatArray | float
 
 
 class Expectation(Semiring[Mean]):
     """Expected sums of values over the edges of a derivation: the first-order semiring.
 
     The mean at the root is `expected_features` of the values, with the log-partition beside it.
+    Values are vectors of `n_values`, or plain numbers where that is left out.
 
-    >>> forest = Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import Forest, inside
+    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> weights = Expectation.weights(np.log([3.0, 1.0, 1.0]), np.eye(3))
     >>> inside(forest, weights, Expectation(3))[forest.root].mean
     array([1.5, 0.5, 1. ])
     """
 
-    def __init__(self, n_values: int) -> None:
-        self.zero = Mean(-math.inf, np.zeros(n_values))
-        self.one = Mean(0.0, np.zeros(n_values))
+    def __init__(self, n_values: int | None = None) -> None:
+        nothing = 0.0 if n_values is None else np.zeros(n_values)
+        self.zero, self.one = Mean(-math.inf, nothing), Mean(0.0, nothing)
 
     @staticmethod
     def weights(scores: ArrayLike, values: ArrayLike) -> list[Mean]:
@@ -234,7 +211,8 @@ class Moments(NamedTuple):
 class SecondOrderExpectation(Semiring[Moments]):
     """Expected products of two sums of values over the edges of a derivation.
 
-    >>> forest = Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import Forest, inside
+    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> weights = SecondOrderExpectation.weights(np.zeros(3), np.eye(3), np.eye(3))
     >>> inside(forest, weights, SecondOrderExpectation(3, 3))[forest.root].covariance
     array([[ 0.5, -0.5,  0. ],
@@ -280,7 +258,7 @@ class SecondOrderExpectation(Semiring[Moments]):
 
 def _mixture(left: float, right: float) -> tuple[float, float, float]:
     """The log of two weights' sum, and the part that each has in it."""
-    total = float(np.logaddexp(left, right))
+    total = Log().plus(left, right)
     if total == -math.inf:
         return total, 0.0, 0.0
     return total, math.exp(left - total), math.exp(right - total)
