@@ -15,7 +15,7 @@ KERNELS := $(wildcard src/partita/kernels/*.py src/partita/kernels/*/*.py)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install test lint format demo docs tutorials bench clean
+.PHONY: help install test lint format demo docs tutorials samples bench clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,10 @@ docs: $(VENV)/.docs ## build the documentation into site/, strictly: a broken li
 tutorials: install $(VENV)/.kernels ## run the tutorials' scripts and write their pages anew
 	$(SAY) "Running the tutorials"
 	@$(BIN)/python docs/tools/run_tutorials.py
+
+samples: install ## write the sample files of the package anew (tools/samples)
+	$(SAY) "Writing src/partita/samples/files"
+	@$(BIN)/python -m tools.samples.generate
 
 bench: $(BENCHMARKS) ## run every benchmark, beside the libraries it compares with
 	$(SAY) "Writing docs/benchmarks.md"

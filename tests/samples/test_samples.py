@@ -6,8 +6,8 @@ import pytest
 
 from partita import samples
 from partita.data.formats import read_sentences
-from partita.samples import generate
 from partita.structures.tree_tools import is_projective
+from tools.samples import generate
 
 TREES = samples.treebank()
 PAIRS = samples.bitext()
@@ -20,7 +20,7 @@ def heads(sentence):
 def test_the_generator_writes_the_files_that_ship():
     for name, content in generate.contents().items():
         assert samples.path(name).read_text(encoding="utf-8") == content, (
-            f"{name} differs: write it anew with python -m partita.samples.generate"
+            f"{name} differs: write it anew with make samples"
         )
     assert {path.name for path in samples.FOLDER.iterdir()} >= set(generate.contents())
 

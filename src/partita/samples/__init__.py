@@ -1,10 +1,10 @@
 """Sample data that ship with the package: a treebank, chunks, and pairs of sentences with links.
 
-The data are made up. A small synchronous grammar of English and German (`generate.py` and what it
-imports) drew them with a fixed seed, and `python -m partita.samples.generate` writes the same
-files again. Words, tags, chunks, trees and links come from the derivation, so they are right by
-construction, and accuracies on them say nothing about real text: they are for examples, tests and
-first steps. The files are read by the loaders that read yours.
+The data are made up. A small synchronous grammar of English and German (`tools/samples` of the
+source tree) drew them with a fixed seed, and `make samples` writes the same files again. Words,
+tags, chunks, trees and links come from the derivation, so they are right by construction, and
+accuracies on them say nothing about real text: they are for examples, tests and first steps. The
+files are read by the loaders that read yours.
 """
 
 from collections.abc import Sequence

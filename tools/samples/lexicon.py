@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from partita.data.errors import DataError
 
+LEXICON = Path(__file__).parent / "lexicon"
 VOWELS = "aeiou"
 
 
@@ -97,7 +98,7 @@ def plural_of(word: str) -> str:
 
 
 def _lines(table: str) -> Iterator[list[list[str]]]:
-    text = files("partita.samples").joinpath("lexicon", table).read_text(encoding="utf-8")
+    text = (LEXICON / table).read_text(encoding="utf-8")
     for number, line in enumerate(text.splitlines(), 1):
         if line and not line.startswith("#"):
             fields = [field.split() for field in line.split("|")]

@@ -6,11 +6,11 @@ question and last in a subordinate clause, and other verb forms at the end.
 
 from dataclasses import dataclass, field
 
-from partita.samples import german
-from partita.samples.lexicon import Verb, verbs
-from partita.samples.phrases import adverb, common_noun, noun_phrase, place, prepositional
-from partita.samples.pieces import Draws, Phrase, Token, Word, attach, chunked
-from partita.samples.verbs import (
+from tools.samples import german
+from tools.samples.lexicon import Verb, verbs
+from tools.samples.phrases import adverb, common_noun, noun_phrase, place, prepositional
+from tools.samples.pieces import Draws, Phrase, Token, Word, attach, chunked
+from tools.samples.verbs import (
     TENSES,
     VerbGroup,
     english_verb,

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from partita.samples import german
-from partita.samples.clauses import PERSON, Clause, add_time, clause, relative_clause
-from partita.samples.lexicon import Verb, adjectives, verbs
-from partita.samples.phrases import (
+from tools.samples import german
+from tools.samples.clauses import PERSON, Clause, add_time, clause, relative_clause
+from tools.samples.lexicon import Verb, adjectives, verbs
+from tools.samples.phrases import (
     adjective_word,
     adverb,
     common_noun,
@@ -13,8 +13,8 @@ from partita.samples.phrases import (
     place,
     prepositional,
 )
-from partita.samples.pieces import Draws, Phrase, Token, Word, attach, chunked, punctuation
-from partita.samples.verbs import VerbGroup, add_negation, be, english_verb, passive
+from tools.samples.pieces import Draws, Phrase, Token, Word, attach, chunked, punctuation
+from tools.samples.verbs import VerbGroup, add_negation, be, english_verb, passive
 
 _SUBORDINATORS = [
     (("because", "weil"), 3.0),

@@ -3,7 +3,7 @@
 Cases are nom, acc and dat; genders m, f and n; `pl` stands for all genders in the plural.
 """
 
-from partita.samples.lexicon import Adjective, Noun, Verb
+from tools.samples.lexicon import Adjective, Noun, Verb
 
 _COLUMN = {"m": 0, "f": 1, "n": 2, "pl": 3}
 _ARTICLE = {
@@ -90,7 +90,7 @@ def adjective(word: Adjective, kind: str, gender: str, case: str) -> str:
 def noun(word: Noun, number: str, case: str) -> str:
     """A noun in a case.
 
-    >>> from partita.samples.lexicon import nouns
+    >>> from tools.samples.lexicon import nouns
     >>> noun(nouns()[2], "pl", "dat")
     'Hunden'
     """
@@ -117,7 +117,7 @@ def reflexive(person: str) -> str:
 def present(verb: Verb, person: str) -> str:
     """A verb in the present tense, without its prefix.
 
-    >>> from partita.samples.lexicon import verbs
+    >>> from tools.samples.lexicon import verbs
     >>> [present(verbs()[0], person) for person in ("1sg", "3sg", "3pl")]
     ['sehe', 'sieht', 'sehen']
     """

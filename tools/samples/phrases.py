@@ -1,7 +1,7 @@
 """Noun phrases, prepositional phrases and adverbs of the sample grammar, in both languages."""
 
-from partita.samples import german
-from partita.samples.lexicon import (
+from tools.samples import german
+from tools.samples.lexicon import (
     Adjective,
     Adverb,
     Noun,
@@ -11,7 +11,7 @@ from partita.samples.lexicon import (
     nouns,
     starts_with_vowel,
 )
-from partita.samples.pieces import Draws, Phrase, Token, Word, attach, chunked
+from tools.samples.pieces import Draws, Phrase, Token, Word, attach, chunked
 
 # English: tag, Penn tag, features, German stem. An empty word stands for no determiner.
 SINGULAR = [

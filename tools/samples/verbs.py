@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from partita.samples import german
-from partita.samples.lexicon import Verb
-from partita.samples.pieces import Draws, Token, Word, attach
+from tools.samples import german
+from tools.samples.lexicon import Verb
+from tools.samples.pieces import Draws, Token, Word, attach
 
 _BE = {"1sg": "am", "3sg": "is"}
 _SHORT = {"can": "ca", "will": "wo"}

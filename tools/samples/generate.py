@@ -1,4 +1,4 @@
-"""Write the sample data anew: `python -m partita.samples.generate [FOLDER]`.
+"""Write the sample data anew: `make samples`, or `python -m tools.samples.generate [FOLDER]`.
 
 The data are made up: sentences of a small synchronous grammar of English and German
 (`sentences.py`, `clauses.py`, `verbs.py`, `phrases.py`) over the tables in `lexicon/`. Words,
@@ -10,8 +10,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from partita.samples.pieces import Draws, Token, Word
-from partita.samples.sentences import Made, sentence
+from partita.samples import FOLDER
+from tools.samples.pieces import Draws, Token, Word
+from tools.samples.sentences import Made, sentence
 
 TREEBANK_SEED, BITEXT_SEED = 20240, 20241
 TREEBANK_PARTS = {"train": 350, "dev": 100}
@@ -137,7 +138,7 @@ def contents() -> dict[str, str]:
 
 def main() -> None:
     """Write all files into a folder, by default the one that ships with the package."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "files"
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     folder.mkdir(exist_ok=True)
     for name, content in contents().items():
         (folder / name).write_text(content, encoding="utf-8")

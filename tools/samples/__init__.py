@@ -1,0 +1,1 @@
+"""The synchronous grammar that wrote the files of `partita.samples`."""
