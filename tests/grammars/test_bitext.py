@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from enumerate_itg import alignment, all_trees, forest_trees, n_alignments, total_and_counts
+from enumerate_itg import alignment, forest_trees, n_alignments, total_and_counts
 from partita.distribution.hypergraph import HypergraphDistribution
 from partita.grammars.bitext import infer_flat, infer_pairs, log_partitions
 from partita.grammars.forest import EmptyForestError
@@ -22,59 +22,52 @@ def random_scores(n, m, seed, spread=1.0, forbidden=0.0):
     return RuleScores.from_flat(parts, (n, m), n)
 
 
-def by_forest(scores, normal_form):
+def by_forest(scores):
     allowed = [array > -np.inf for array in scores[:3]]
-    forest = pair_forest(*allowed, normal_form=normal_form)
+    forest = pair_forest(*allowed, normal_form=True)
     p = HypergraphDistribution(forest.hypergraph, forest.edge_scores(scores))
     return p.log_partition, forest.rule_counts(p.marginals).flat()
 
 
-@pytest.mark.parametrize("normal_form", [False, True])
 @pytest.mark.parametrize("n, m", [(1, 2), (2, 2), (3, 1), (2, 3)])
-def test_against_all_derivations(n, m, normal_form):
+def test_against_all_derivations(n, m):
     scores = random_scores(n, m, seed=n + 10 * m)
     everything = np.ones((n, m)), np.ones(n), np.ones(m)
-    trees = all_trees(*everything)
-    if normal_form:
-        trees = forest_trees(pair_forest(*everything, normal_form=True))
-        assert len(set(map(alignment, trees))) == n_alignments(n, m)
+    trees = forest_trees(pair_forest(*everything, normal_form=True))
+    assert len(set(map(alignment, trees))) == n_alignments(n, m)
     total, counts = total_and_counts(trees, scores.flat(), n, m)
-    found = infer_pairs([scores], normal_form=normal_form)
+    found = infer_pairs([scores])
     np.testing.assert_allclose(found.log_partition, [total], rtol=0, atol=1e-11)
     np.testing.assert_allclose(found.counts[0].flat(), counts, rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("normal_form", [False, True])
 @pytest.mark.parametrize("n, m", [*SIZES, *LARGE])
-def test_against_the_forest(n, m, normal_form):
+def test_against_the_forest(n, m):
     for seed, forbidden in enumerate((0.0, 0.2, 0.5)):
         scores = random_scores(n, m, seed, forbidden=forbidden)
         try:
-            total, counts = by_forest(scores, normal_form)
+            total, counts = by_forest(scores)
         except EmptyForestError:
             with pytest.raises(EmptyForestError, match="pair 0"):
-                infer_pairs([scores], normal_form=normal_form)
+                infer_pairs([scores])
             continue
-        found = infer_pairs([scores], normal_form=normal_form)
+        found = infer_pairs([scores])
         assert found.log_partition[0] == pytest.approx(total, abs=1e-10)
         np.testing.assert_allclose(found.counts[0].flat(), counts, rtol=0, atol=1e-10)
         assert (found.counts[0].flat()[scores.flat() == -np.inf] == 0.0).all()
-        np.testing.assert_allclose(
-            log_partitions([scores], normal_form=normal_form), [total], rtol=0, atol=1e-10
-        )
+        np.testing.assert_allclose(log_partitions([scores]), [total], rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("normal_form", [False, True])
 @pytest.mark.parametrize("n, m", [(1, 1), (3, 3), (4, 2), (5, 5)])
 @pytest.mark.parametrize("spread", [100.0, 1000.0])
-def test_extreme_scores(n, m, spread, normal_form):
+def test_extreme_scores(n, m, spread):
     for seed in range(4):
         scores = random_scores(n, m, seed, spread=spread, forbidden=0.1)
         try:
-            total, counts = by_forest(scores, normal_form)
+            total, counts = by_forest(scores)
         except EmptyForestError:
             continue
-        found = infer_pairs([scores], normal_form=normal_form)
+        found = infer_pairs([scores])
         assert found.log_partition[0] == pytest.approx(total, rel=1e-12, abs=1e-9)
         np.testing.assert_allclose(found.counts[0].flat(), counts, rtol=0, atol=1e-9)
 
@@ -86,8 +79,8 @@ def test_extreme_scores_reach_the_safe_recursion():
         parts = random_scores(n, m, seed, spread=1000.0).flat()
         total, safe = np.empty(1), np.empty(1, dtype=np.bool_)
         sizes = np.array([n]), np.array([m])
-        itg_scaled.log_partitions(parts, np.array([0, len(parts)]), *sizes, True, total, safe)
-        expected, _ = by_forest(RuleScores.from_flat(parts, (n, m), n), normal_form=True)
+        itg_scaled.log_partitions(parts, np.array([0, len(parts)]), *sizes, total, safe)
+        expected, _ = by_forest(RuleScores.from_flat(parts, (n, m), n))
         if safe[0]:
             n_safe += 1
             assert total[0] == pytest.approx(expected, rel=1e-12)
@@ -102,25 +95,22 @@ def test_scores_of_a_thousand_both_ways():
         -1000.0,
         1000.0,
     )
-    for normal_form in (False, True):
-        total, counts = by_forest(scores, normal_form)
-        found = infer_pairs([scores], normal_form=normal_form)
-        assert found.log_partition[0] == pytest.approx(total, rel=1e-14)
-        np.testing.assert_allclose(found.counts[0].flat(), counts, rtol=0, atol=1e-10)
+    total, counts = by_forest(scores)
+    found = infer_pairs([scores])
+    assert found.log_partition[0] == pytest.approx(total, rel=1e-14)
+    np.testing.assert_allclose(found.counts[0].flat(), counts, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("normal_form", [False, True])
 @pytest.mark.parametrize("n, m", SIZES)
-def test_the_safe_recursion_agrees_with_the_fast_one(n, m, normal_form):
+def test_the_safe_recursion_agrees_with_the_fast_one(n, m):
     parts = random_scores(n, m, seed=7).flat()
     sizes = np.array([n]), np.array([m])
-    total, counts = infer_flat(parts, *sizes, normal_form=normal_form)
+    total, counts = infer_flat(parts, *sizes)
     safe_total, safe_counts = np.empty(1), np.empty(len(parts))
     itg_log.marginals(
         parts,
         np.array([0, len(parts)]),
         *sizes,
-        normal_form,
         np.zeros(1, dtype=np.int64),
         safe_total,
         safe_counts,
@@ -129,13 +119,12 @@ def test_the_safe_recursion_agrees_with_the_fast_one(n, m, normal_form):
     np.testing.assert_allclose(counts, safe_counts, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("normal_form", [False, True])
-def test_a_batch_is_its_pairs(normal_form):
+def test_a_batch_is_its_pairs():
     pairs = [random_scores(n, m, seed=n * m) for n, m in SIZES]
     pairs.append(random_scores(3, 3, seed=1, spread=1000.0))
-    together = infer_pairs(pairs, normal_form=normal_form)
+    together = infer_pairs(pairs)
     for pair, total, counts in zip(pairs, together.log_partition, together.counts, strict=True):
-        alone = infer_pairs([pair], normal_form=normal_form)
+        alone = infer_pairs([pair])
         assert total == alone.log_partition[0]
         np.testing.assert_array_equal(counts.flat(), alone.counts[0].flat())
         n_terminals = counts.links.sum() + counts.deletions.sum() + counts.insertions.sum()
@@ -149,16 +138,15 @@ def test_a_batch_is_its_pairs(normal_form):
     assert len(infer_pairs([]).counts) == 0
 
 
-@pytest.mark.parametrize("normal_form", [False, True])
-def test_one_binary_rule_alone(normal_form):
+def test_one_binary_rule_alone():
     for rules in ((0.0, -np.inf), (-np.inf, 0.0), (-np.inf, -np.inf)):
         scores = random_scores(2, 2, seed=3)._replace(straight=rules[0], inverted=rules[1])
         if max(rules) == -np.inf:
             with pytest.raises(EmptyForestError):
-                infer_pairs([scores], normal_form=normal_form)
+                infer_pairs([scores])
             continue
-        total, counts = by_forest(scores, normal_form)
-        found = infer_pairs([scores], normal_form=normal_form)
+        total, counts = by_forest(scores)
+        found = infer_pairs([scores])
         assert found.log_partition[0] == pytest.approx(total, abs=1e-11)
         np.testing.assert_allclose(found.counts[0].flat(), counts, rtol=0, atol=1e-11)
 

@@ -65,7 +65,7 @@ class PairAlignments(Structures):
 
     def infer(self, scores: FloatArray) -> Inference:
         """Matrix products over target boundaries, see `infer_flat`."""
-        return Inference(*infer_flat(scores, self.n_words, self.n_target, normal_form=True))
+        return Inference(*infer_flat(scores, self.n_words, self.n_target))
 
     def covariance_product(
         self, scores: FloatArray, inference: Inference, direction: FloatArray

@@ -1,4 +1,4 @@
-"""D(x, y) without a hypergraph: log-partition and expected rule counts by matrix products."""
+"""D(x, y) in normal form without a hypergraph: sums over alignments by matrix products."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,18 +21,16 @@ class PairInference(NamedTuple):
     """How often each rule is used in expectation: the gradient of log Z(x, y), for each pair."""
 
 
-def infer_pairs(scores: Sequence[RuleScores], *, normal_form: bool = False) -> PairInference:
-    """log Z(x, y) = log sum over derivations of exp(score), and the expected count of every rule.
+def infer_pairs(scores: Sequence[RuleScores]) -> PairInference:
+    """log Z(x, y) = log sum over alignments of exp(score), and the expected count of every rule.
 
-    The same numbers as the `Forest` of each pair gives, O(n³ m³) too, but ten to forty times
-    faster, and nothing is built: a chain of small matrix products over target boundaries. Where
-    weights would underflow, a pair is computed in logarithms. A pair without derivations is an
-    `EmptyForestError`.
+    The same numbers as the `Forest` of each pair in normal form gives, O(n³ m³) too, but ten to
+    forty times faster, and nothing is built: a chain of small matrix products over target
+    boundaries. Where weights would underflow, a pair is computed in logarithms. A pair without
+    derivations is an `EmptyForestError`.
 
     >>> pair = RuleScores(np.zeros((3, 3)), np.zeros(3), np.zeros(3), 0.0, 0.0)
-    >>> np.exp(infer_pairs([pair]).log_partition).round(6)  # derivations
-    array([34088.])
-    >>> alignments = infer_pairs([pair], normal_form=True)
+    >>> alignments = infer_pairs([pair])
     >>> np.exp(alignments.log_partition).round(6)
     array([34.])
     >>> (34 * alignments.counts[0].links).round(6)  # alignments that have each link
@@ -44,7 +42,7 @@ def infer_pairs(scores: Sequence[RuleScores], *, normal_form: bool = False) -> P
     n_source, n_target = _sizes(checked)
     part_offsets = _part_offsets(n_source, n_target)
     parts = np.concatenate([pair.flat() for pair in checked]) if checked else np.zeros(0)
-    log_partition, counts = infer_flat(parts, n_source, n_target, normal_form=normal_form)
+    log_partition, counts = infer_flat(parts, n_source, n_target)
     _check_support(log_partition)
     return PairInference(
         log_partition,
@@ -55,12 +53,12 @@ def infer_pairs(scores: Sequence[RuleScores], *, normal_form: bool = False) -> P
     )
 
 
-def log_partitions(scores: Sequence[RuleScores], *, normal_form: bool = False) -> FloatArray:
+def log_partitions(scores: Sequence[RuleScores]) -> FloatArray:
     """log Z(x, y) of each pair, (n_pairs,), at a third of the cost of `infer_pairs`.
 
     >>> word = RuleScores(np.log([[0.5]]), np.log([0.5]), np.log([0.5]), 0.0, 0.0)
-    >>> np.exp(log_partitions([word])).round(9)  # a link, or either null first, straight or not
-    array([1.5])
+    >>> np.exp(log_partitions([word])).round(9)  # a link, or both null
+    array([0.75])
     """
     checked = [checked_pair(pair, index) for index, pair in enumerate(scores)]
     n_source, n_target = _sizes(checked)
@@ -68,7 +66,7 @@ def log_partitions(scores: Sequence[RuleScores], *, normal_form: bool = False) -
     parts = np.concatenate([pair.flat() for pair in checked]) if checked else np.zeros(0)
     log_partition = np.empty(len(checked))
     safe = np.empty(len(checked), dtype=np.bool_)
-    shape = (part_offsets, n_source, n_target, normal_form)
+    shape = (part_offsets, n_source, n_target)
     itg_scaled.log_partitions(parts, *shape, log_partition, safe)
     unsafe = np.flatnonzero(~safe)
     if unsafe.size:
@@ -78,7 +76,7 @@ def log_partitions(scores: Sequence[RuleScores], *, normal_form: bool = False) -
 
 
 def infer_flat(
-    parts: FloatArray, n_source: IntArray, n_target: IntArray, *, normal_form: bool = False
+    parts: FloatArray, n_source: IntArray, n_target: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """`infer_pairs` for callers in a hurry: flat `RuleScores` of all pairs, end to end.
 
@@ -88,7 +86,7 @@ def infer_flat(
     part_offsets = _part_offsets(n_source, n_target)
     log_partition, counts = np.empty(len(n_source)), np.empty(len(parts))
     safe = np.empty(len(n_source), dtype=np.bool_)
-    shape = (part_offsets, n_source, n_target, normal_form)
+    shape = (part_offsets, n_source, n_target)
     itg_outside.marginals(parts, *shape, log_partition, counts, safe)
     unsafe = np.flatnonzero(~safe)
     if unsafe.size:

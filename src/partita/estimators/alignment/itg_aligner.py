@@ -329,7 +329,7 @@ def _link_marginals(
 ) -> FloatArray:
     scores = model.scores(source, target, x, y).flat()
     sizes = np.array([len(x)]), np.array([len(y)])
-    _, counts = infer_flat(scores, *sizes, normal_form=True)
+    _, counts = infer_flat(scores, *sizes)
     return counts[: len(x) * len(y)].reshape(len(x), len(y))
 
 

@@ -2,8 +2,6 @@
 
 Charts are arrays [s, t, k, l] over source boundaries s <= t and target boundaries k <= l; the cell
 without any word is -inf. The recursions are those of `itg_scaled` and `itg_outside`, cell by cell.
-In the plain grammar C and D are the same array as X, and a split may leave one side without source
-or without target words; in the normal form (`is_normal`) it may not.
 """
 
 import math
@@ -53,56 +51,38 @@ def prefixes(deletions, insertions, straight, out):
 
 
 @kernel
-def terminal(links, deletions, insertions, s, t, k, end):
-    """Score of the plain grammar's terminal rule over a cell; -inf where there is none."""
-    if t - s == 1 and end - k == 1:
-        return links[s, k]
-    if t - s == 1 and end == k:
-        return deletions[s]
-    if t == s and end - k == 1:
-        return insertions[k]
-    return -np.inf
-
-
-@kernel
-def splits(X, C, D, s, t, k, end, strict):
+def splits(X, C, D, s, t, k, end):
     """log sum of C[s,S,k,u] X[S,t,u,l], and of X[S,t,k,u] D[s,S,u,l], over the splits (S, u)."""
     straight, inverted = -np.inf, -np.inf
-    for S in range(s + strict, t + 1 - strict):
-        for u in range(k + strict, end + 1 - strict):
+    for S in range(s + 1, t):
+        for u in range(k + 1, end):
             straight = log_add(straight, C[s, S, k, u] + X[S, t, u, end])
             inverted = log_add(inverted, X[S, t, k, u] + D[s, S, u, end])
     return straight, inverted
 
 
 @kernel
-def inside(links, deletions, insertions, a, b, charts, deleted, inserted, is_normal):
+def inside(links, a, b, charts, deleted, inserted):
     """Fill the charts bottom-up; a and b are the scores of the straight and the inverted rule."""
     n, m = links.shape
     X, C, D = charts
     X[:] = -np.inf
     C[:] = -np.inf
     D[:] = -np.inf
-    strict = 1 if is_normal else 0
-    for t in range(n + 1):
-        for s in range(t - strict, -1, -1):
-            for end in range(m + 1):
-                for k in range(end - strict, -1, -1):
-                    if s == t and k == end:
-                        continue
-                    straight, inverted = splits(X, C, D, s, t, k, end, strict)
+    for t in range(1, n + 1):
+        for s in range(t - 1, -1, -1):
+            for end in range(1, m + 1):
+                for k in range(end - 1, -1, -1):
+                    straight, inverted = splits(X, C, D, s, t, k, end)
                     straight, inverted = straight + a, inverted + b
-                    if is_normal:
-                        leaf = links[s, k] + deleted[s, t] + inserted[k, end]
-                        C[s, t, k, end] = log_add(inverted, leaf)
-                        D[s, t, k, end] = log_add(straight, leaf)
-                    else:
-                        leaf = terminal(links, deletions, insertions, s, t, k, end)
+                    leaf = links[s, k] + deleted[s, t] + inserted[k, end]
+                    C[s, t, k, end] = log_add(inverted, leaf)
+                    D[s, t, k, end] = log_add(straight, leaf)
                     X[s, t, k, end] = log_add(leaf, log_add(straight, inverted))
 
 
 @kernel
-def pass_down(charts, outsides, s, t, k, end, straight, inverted, strict):
+def pass_down(charts, outsides, s, t, k, end, straight, inverted):
     """Add to the children of one cell; `straight`, `inverted`: outside sums of the rules.
 
     Returns the expected numbers of straight and of inverted rules over the cell.
@@ -110,8 +90,8 @@ def pass_down(charts, outsides, s, t, k, end, straight, inverted, strict):
     X, C, D = charts
     GX, GC, GD = outsides
     n_straight, n_inverted = 0.0, 0.0
-    for S in range(s + strict, t + 1 - strict):
-        for u in range(k + strict, end + 1 - strict):
+    for S in range(s + 1, t):
+        for u in range(k + 1, end):
             left, right = C[s, S, k, u], X[S, t, u, end]
             if left > -np.inf and right > -np.inf:
                 n_straight += math.exp(straight + left + right)
@@ -126,60 +106,30 @@ def pass_down(charts, outsides, s, t, k, end, straight, inverted, strict):
 
 
 @kernel
-def outside(links, a, b, charts, outsides, is_normal, expected):
+def outside(links, a, b, charts, outsides, expected):
     """Fill the outside charts top-down from what the root put there; count the binary rules.
 
-    Afterwards GX holds the outside sums of the terminals: links with their null words in the
-    normal form, the terminal rules in the plain grammar.
+    Afterwards GX holds the outside sums of the links with their null words.
     """
     n, m = links.shape
     GX, GC, GD = outsides
-    strict = 1 if is_normal else 0
-    for t in range(n, -1, -1):
-        for s in range(t + 1 - strict):
-            for end in range(m, -1, -1):
-                for k in range(end + 1 - strict):
-                    if s == t and k == end:
-                        continue
-                    straight = inverted = GX[s, t, k, end]
-                    if is_normal:
-                        straight = log_add(straight, GD[s, t, k, end])
-                        inverted = log_add(inverted, GC[s, t, k, end])
+    for t in range(n, 0, -1):
+        for s in range(t):
+            for end in range(m, 0, -1):
+                for k in range(end):
+                    straight = log_add(GX[s, t, k, end], GD[s, t, k, end])
+                    inverted = log_add(GX[s, t, k, end], GC[s, t, k, end])
                     n_straight, n_inverted = pass_down(
-                        charts, outsides, s, t, k, end, straight + a, inverted + b, strict
+                        charts, outsides, s, t, k, end, straight + a, inverted + b
                     )
                     expected[0] += n_straight
                     expected[1] += n_inverted
-                    if is_normal:
-                        GX[s, t, k, end] = log_add(straight, GC[s, t, k, end])
+                    GX[s, t, k, end] = log_add(straight, GC[s, t, k, end])
 
 
 @kernel
-def plain_pair(links, deletions, insertions, a, b, marginals):
-    """Log-partition of the plain grammar; marginals, where there is any derivation."""
-    n, m = links.shape
-    X = np.empty((n + 1, n + 1, m + 1, m + 1))
-    inside(links, deletions, insertions, a, b, (X, X, X), links, links, False)
-    total = X[0, n, 0, m]
-    if total == -np.inf:
-        return total
-    G = np.full_like(X, -np.inf)
-    G[0, n, 0, m] = -total
-    outside(links, a, b, (X, X, X), (G, G, G), False, marginals[n * m + n + m :])
-    for k in range(m + 1):
-        for s in range(n):
-            marginals[n * m + s] += math.exp(G[s, s + 1, k, k] + deletions[s])
-            if k < m:
-                marginals[s * m + k] = math.exp(G[s, s + 1, k, k + 1] + links[s, k])
-        for s in range(n + 1):
-            if k < m:
-                marginals[n * m + n + k] += math.exp(G[s, s, k, k + 1] + insertions[k])
-    return total
-
-
-@kernel
-def normal_pair(links, deletions, insertions, a, b, marginals):
-    """Log-partition of the normal form; marginals, where there is any alignment."""
+def infer_pair(links, deletions, insertions, a, b, marginals):
+    """Log-partition; marginals, where there is any alignment."""
     n, m = links.shape
     shape = (n + 1, n + 1, m + 1, m + 1)
     charts = (np.empty(shape), np.empty(shape), np.empty(shape))
@@ -188,7 +138,7 @@ def normal_pair(links, deletions, insertions, a, b, marginals):
     runs(deletions, a, deleted)
     runs(insertions, a, inserted)
     prefixes(deletions, insertions, a, before)
-    inside(links, deletions, insertions, a, b, charts, deleted, inserted, True)
+    inside(links, a, b, charts, deleted, inserted)
     only_nulls = deletions.sum() + insertions.sum() + scaled(n + m - 1, a)
     total = only_nulls
     for i in range(n):
@@ -204,7 +154,7 @@ def normal_pair(links, deletions, insertions, a, b, marginals):
             outsides[0][i, n, k, m] = before[i, k] - total
             mass = math.exp(before[i, k] + charts[0][i, n, k, m] - total)
             add_nulls(marginals, binary, 0, i, 0, k, n, m, mass, 0)
-    outside(links, a, b, charts, outsides, True, binary)
+    outside(links, a, b, charts, outsides, binary)
     for s in range(n):
         for t in range(s + 1, n + 1):
             for k in range(m):
@@ -226,7 +176,7 @@ def add_nulls(marginals, binary, s, t, k, end, n, m, mass, n_more):
 
 
 @kernel
-def marginals(scores, part_offsets, n_source, n_target, is_normal, pairs, log_partition, out):
+def marginals(scores, part_offsets, n_source, n_target, pairs, log_partition, out):
     """Log-partition and marginals of the given pairs. Parts as in `itg_scaled.log_partitions`."""
     for pair in pairs:
         n, m = n_source[pair], n_target[pair]
@@ -236,7 +186,4 @@ def marginals(scores, part_offsets, n_source, n_target, is_normal, pairs, log_pa
         links = parts[: n * m].reshape((n, m))
         deletions, insertions = parts[n * m : n * m + n], parts[n * m + n : n * m + n + m]
         a, b = parts[-2], parts[-1]
-        if is_normal:
-            log_partition[pair] = normal_pair(links, deletions, insertions, a, b, result)
-        else:
-            log_partition[pair] = plain_pair(links, deletions, insertions, a, b, result)
+        log_partition[pair] = infer_pair(links, deletions, insertions, a, b, result)

@@ -1,19 +1,16 @@
 """Bitext parsing in scaled probabilities: the inside half of the fast path.
 
 X[s, t] is a matrix over target boundaries: entry (k, l) sums the derivations of the source words
-s .. t-1 and the target words k .. l-1. Bitext parsing is then a chain of products of
-upper-triangular matrices (a, b: the weights of the straight and the inverted rule):
+s .. t-1 and the target words k .. l-1, in normal form. Bitext parsing is then a chain of products
+of upper-triangular matrices (a, b: the weights of the straight and the inverted rule):
 
     straight[s, t] = a sum_S C[s, S] X[S, t]      inverted[s, t] = b sum_S X[S, t] D[s, S]
 
-for s < S < t. In the normal form C leaves out what is straight and D what is inverted,
+for s < S < t. C leaves out what is straight and D what is inverted,
 
     X = straight + inverted + L,   C = inverted + L,   D = straight + L,
 
-with L[s, t] the link of word s and the null words attached to it; in the plain grammar C and D are
-X itself, and X also grows by inserted words E on either side, which have no source word:
-
-    X = straight + inverted + terminals + (a + b) (E X + X E),   E = insertions + (a + b) E E.
+with L[s, t] the link of word s and the null words attached to it.
 
 Every source word is linked or deleted, and every target word linked or inserted, exactly once, and
 a derivation of T terminals has T - 1 binary rules. So a potential may be taken off all terminals of
@@ -24,10 +21,10 @@ import math
 
 import numpy as np
 
-from partita.kernels.bitext.itg_products import UPPER, add_products, padded_width, spread
+from partita.kernels.bitext.itg_products import UPPER, add_products, padded_width
 from partita.kernels.jit import kernel
 from partita.kernels.simd.exponential import LOWEST, exponential
-from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, store
+from partita.kernels.simd.lanes import N_LANES
 
 # log 24: a derivation is a tree of at most n + m terminals of 3 kinds, with 2 kinds of binary rule
 # and fewer than 4^T shapes, so there are fewer than 24^(n + m), and no outside sum is larger.
@@ -118,73 +115,10 @@ def prefixes(deletions, insertions, a, out):
 
 
 @kernel
-def fill_insertions(insertions, binary, out):
-    """E = insertions + (a + b) E E: target words k .. l-1 inserted, in any tree."""
-    m = len(insertions)
-    width = padded_width(m + 1)
-    out[:] = 0.0
-    for k in range(m - 1, -1, -1):
-        out[k * width + k + 1] = insertions[k]
-        for end in range(k + 2, m + 1):
-            total = 0.0
-            for u in range(k + 1, end):
-                total += out[k * width + u] * out[u * width + end]
-            out[k * width + end] = binary * total
-
-
-@kernel
 def add_row(matrix, at, factor, other, other_at, first, last):
     """matrix[at + l] += factor other[other_at + l] for first <= l < last."""
     for column in range(first, last):
         matrix[at + column] += factor * other[other_at + column]
-
-
-@kernel
-def combine_rows(factors, factors_at, step, first, last, matrix, column, width, result):
-    """result + sum_{first <= u < last} factors[factors_at + u step] matrix[u, column + lane].
-
-    Two sums, so that one addition need not wait for the other.
-    """
-    other = broadcast(0.0)
-    at, cell = factors_at + first * step, first * width + column
-    for _ in range((last - first) // 2):
-        result = fma(spread(factors, at), load(matrix, cell), result)
-        other = fma(spread(factors, at + step), load(matrix, cell + width), other)
-        at += 2 * step
-        cell += 2 * width
-    if (last - first) % 2 == 1 and last > first:
-        result = fma(spread(factors, at), load(matrix, cell), result)
-    return result + other
-
-
-@kernel
-def grow(matrix, inserted, m):
-    """Solve X = T + E X + X E in place: T goes in, X comes out; E holds a + b already.
-
-    Rows upwards, columns rightwards four at a time, since E is strictly upper-triangular.
-    """
-    width = padded_width(m + 1)
-    for k in range(m, -1, -1):
-        row = k * width
-        for column in range(k // N_LANES * N_LANES, width, N_LANES):
-            last = min(column + N_LANES, m + 1)
-            value = load(matrix, row + column)
-            value = combine_rows(inserted, row, 1, k + 1, last, matrix, column, width, value)
-            value = combine_rows(matrix, row, 1, k, column, inserted, column, width, value)
-            store(matrix, row + column, value)
-            for end in range(column + 1, last):
-                for u in range(max(k, column), end):
-                    matrix[row + end] += matrix[row + u] * inserted[u * width + end]
-
-
-@kernel
-def add_terminals(links, deletions, s, m, out, at):
-    """The link of source word s and each target word, and its deletion between target words."""
-    width = padded_width(m + 1)
-    for k in range(m + 1):
-        out[at + k * width + k] += deletions[s]
-        if k < m:
-            out[at + k * width + k + 1] += links[s * m + k]
 
 
 @kernel
@@ -222,30 +156,8 @@ def split_products(X, C, D, s, t, n, m, straight, inverted):
 
 
 @kernel
-def plain_inside(links, deletions, insertions, a, b, X, inserted):
-    """X[s, t] of the plain grammar for all s < t; returns the sum over derivations of the pair."""
-    n, m = len(deletions), len(insertions)
-    width = padded_width(m + 1)
-    square = width * width
-    fill_insertions(insertions, a + b, inserted)
-    if n == 0:
-        return inserted[m]
-    weighted = (a + b) * inserted
-    straight, inverted = np.empty(square), np.empty(square)
-    for s, t in spans_upwards(n):
-        split_products(X, X, X, s, t, n, m, straight, inverted)
-        at = (s * (n + 1) + t) * square
-        for cell in range(square):
-            X[at + cell] = a * straight[cell] + b * inverted[cell]
-        if t == s + 1:
-            add_terminals(links, deletions, s, m, X, at)
-        grow(X[at : at + square], weighted, m)
-    return X[n * square + m]
-
-
-@kernel
-def normal_inside(links, deletions, insertions, a, b, charts, deleted, inserted, before):
-    """X, C and D of the normal form for all s < t; returns the sum over alignments of the pair.
+def inside(links, deletions, insertions, a, b, charts, deleted, inserted, before):
+    """X, C and D for all s < t; returns the sum over alignments of the pair.
 
     Null words follow the link before them; those before all links stand at the root, on the left:
 
@@ -300,7 +212,7 @@ def chart_size(n, m):
 
 
 @kernel
-def log_partitions(scores, part_offsets, n_source, n_target, is_normal, log_partition, safe):
+def log_partitions(scores, part_offsets, n_source, n_target, log_partition, safe):
     """Log-partition of every pair; `safe` says which of them stand.
 
     The parts of a pair are its links (n, m), deletions (n,), insertions (m,), and the straight and
@@ -310,8 +222,8 @@ def log_partitions(scores, part_offsets, n_source, n_target, is_normal, log_part
     for pair in range(len(n_source)):
         largest = max(largest, chart_size(n_source[pair], n_target[pair]))
     # One allocation, since the C library keeps a large block but gives several back each time.
-    charts = np.empty((3 if is_normal else 1, largest))
-    X, C, D = charts[0], charts[-2 if is_normal else 0], charts[-1]
+    charts = np.empty((3, largest))
+    X, C, D = charts[0], charts[1], charts[2]
     for pair in range(len(n_source)):
         n, m = n_source[pair], n_target[pair]
         links, deletions, insertions = np.empty(n * m), np.empty(n), np.empty(m)
@@ -320,15 +232,9 @@ def log_partitions(scores, part_offsets, n_source, n_target, is_normal, log_part
         safe[pair] = True
         if offset == -np.inf:
             continue
-        if is_normal:
-            deleted, inserted = np.empty((n, n + 1)), np.empty((m, m + 1))
-            before = np.empty((n + 1, m + 1))
-            total = normal_inside(
-                links, deletions, insertions, a, b, (X, C, D), deleted, inserted, before
-            )
-        else:
-            inserted = np.empty(padded_width(m + 1) ** 2 + N_LANES)
-            total = plain_inside(links, deletions, insertions, a, b, X, inserted)
+        deleted, inserted = np.empty((n, n + 1)), np.empty((m, m + 1))
+        before = np.empty((n + 1, m + 1))
+        total = inside(links, deletions, insertions, a, b, (X, C, D), deleted, inserted, before)
         log_total = math.log(total) if total > 0.0 else -np.inf
         safe[pair] = is_safe(log_total, n, m)
         log_partition[pair] = log_total + offset
