@@ -1,26 +1,43 @@
 """Files in and out: a write replaces the old file at once or not at all."""
 
+import contextlib
 import os
+import stat
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+StrPath = str | os.PathLike[str]
+
+PARTIAL = ".partial"
+"""What the name of a file ends in while it is written."""
+
 
 class atomic_writer:  # noqa: N801 (used like a function, as `open` is)
-    """A binary file that replaces `path` if the block ends well, and vanishes if it does not."""
+    """A binary file that replaces `path` if the block ends well, and vanishes if it does not.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = Path(path)
+    What a killed process left behind of the same file is removed first. A link is followed; what
+    is no plain file, such as a pipe or /dev/null, is written to as it is.
+    """
+
+    def __init__(self, path: StrPath) -> None:
+        self._path = Path(os.path.realpath(path))
 
     def __enter__(self) -> Any:
-        # In the same directory, since a rename is atomic only within one file system.
-        handle, self._temporary = tempfile.mkstemp(
-            prefix=f".{self._path.name}.", suffix=".partial", dir=self._path.parent
-        )
+        self._temporary: str | None = None
+        if _is_special(self._path):
+            self._file: Any = open(self._path, "wb")
+            return self._file
+        remove_partial_files(self._path)
+        handle, self._temporary = _made_partial(self._path)
         self._file = os.fdopen(handle, "wb")
         return self._file
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if self._temporary is None:
+            self._file.close()
+            return
         try:
             if kind is None:
                 self._file.flush()
@@ -30,8 +47,130 @@ class atomic_writer:  # noqa: N801 (used like a function, as `open` is)
                 os.replace(self._temporary, self._path)
                 _sync_directory(self._path.parent)
         finally:
-            self._file.close()
+            # On a full disk, closing fails once more.
+            with contextlib.suppress(OSError):
+                self._file.close()
             Path(self._temporary).unlink(missing_ok=True)
+
+
+def check_outputs(
+    outputs: Mapping[str, StrPath | None], inputs: Mapping[str, StrPath | None] | None = None
+) -> None:
+    """Before hours of work: every output can be written, and none is an input or another output.
+
+    The names say what each file is for, in messages; a file that is None is not wanted. What
+    killed processes left behind of the outputs is removed.
+
+    >>> check_outputs({"the model": "a.model"}, {"the training data": "./a.model"})
+    Traceback (most recent call last):
+        ...
+    ValueError: the model would be written to a.model, which is the training data; ...
+    """
+    taken = [(what, path) for what, path in (inputs or {}).items() if path is not None]
+    for what, path in outputs.items():
+        if path is None:
+            continue
+        for other, its_path in taken:
+            if _is_same(path, its_path):
+                raise ValueError(
+                    f"{what} would be written to {os.fspath(path)}, which is {other}; expected "
+                    "a file of its own. Give another name."
+                )
+        _check_output(what, path)
+        taken.append((what, path))
+
+
+def remove_partial_files(path: StrPath) -> None:
+    """Remove what killed processes left behind while they wrote this file."""
+    path = Path(os.path.realpath(path))
+    start = f".{path.name}."
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return
+    for name in names:
+        middle = name.removeprefix(start).removesuffix(PARTIAL)
+        if name == f"{start}{middle}{PARTIAL}" and "." not in middle:
+            with contextlib.suppress(OSError):
+                _remove_unless_locked(path.parent / name)
+
+
+def _made_partial(path: Path) -> tuple[int, str]:
+    """A new file to be renamed to the path, marked as in use: its handle and its name."""
+    while True:
+        # In the same directory, since a rename is atomic only within one file system.
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=PARTIAL, dir=path.parent)
+        if _lock(handle) and os.path.exists(name):
+            return handle, name
+        # Another process took it for one that was left behind, before it was marked.
+        os.close(handle)
+
+
+def _check_output(what: str, path: StrPath) -> None:
+    place = Path(os.path.realpath(path))
+    if place.is_dir():
+        problem: str | None = "it is a folder; give the name of a file"
+    elif _is_special(place):
+        problem = None if os.access(place, os.W_OK) else "it cannot be written to"
+    else:
+        remove_partial_files(place)
+        problem = _problem_of_folder(place.parent)
+    if problem is not None:
+        raise ValueError(f"{what} cannot be written to {os.fspath(path)}: {problem}.")
+
+
+def _problem_of_folder(folder: Path) -> str | None:
+    """Why a file cannot be made in a folder; None if it can."""
+    if not folder.exists():
+        return f"there is no folder {folder}; make it first, or correct the path"
+    try:
+        # Permissions alone do not tell: a disk may be full or mounted for reading only.
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(1))
+            file.flush()
+    except OSError as error:
+        return f"no file can be made in its folder ({error.strerror}); choose another one"
+    return None
+
+
+def _is_same(path: StrPath, other: StrPath) -> bool:
+    try:
+        # A pipe or /dev/null may well be used twice.
+        return os.path.samefile(path, other) and not _is_special(Path(path))
+    except OSError:
+        return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _is_special(path: Path) -> bool:
+    """Whether it is there and neither a plain file nor a folder."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _lock(handle: int) -> bool:
+    """Mark an open file as in use until it is closed or its process dies; False if it is."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, where an open file cannot be removed anyway
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_unless_locked(path: Path) -> None:
+    handle = os.open(path, os.O_RDWR)
+    try:
+        is_left = _lock(handle)
+    finally:
+        os.close(handle)
+    if is_left:
+        path.unlink()
 
 
 def _umask() -> int:

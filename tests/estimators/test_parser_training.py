@@ -14,7 +14,7 @@ from partita.estimators.parsing.model import may_be_projective, nearest_projecti
 from partita.estimators.parsing.words import read_words
 from partita.structures.tree_tools import is_projective
 from partita.training import checkpoint as checkpoints
-from partita.training import train, trainer
+from partita.training import train
 from tests.estimators.small_treebank import CROSSING, SMALL, all_trees, heads_of, made
 from tests.projective import all_projective_trees
 
@@ -149,12 +149,14 @@ def test_resumed_training_ends_where_an_unbroken_one_does(tmp_path, monkeypatch)
     whole = DependencyParser(**options, max_iterations=4).fit(made(20))
     path = tmp_path / "run.checkpoint"
 
+    write = checkpoints.write_checkpoint
+
     def first_two(where, run, about):
         if run.state.iteration == 2:
-            checkpoints.write_checkpoint(where, run, about)
+            write(where, run, about)
 
     with monkeypatch.context() as patch:
-        patch.setattr(trainer, "write_checkpoint", first_two)
+        patch.setattr(checkpoints, "write_checkpoint", first_two)
         DependencyParser(**options, max_iterations=4, checkpoint=path, checkpoint_seconds=0.0).fit(
             made(20)
         )

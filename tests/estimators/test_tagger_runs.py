@@ -46,12 +46,12 @@ class KilledError(Exception):
 @pytest.mark.parametrize("n_writes", [2, 9, 14])
 def test_a_run_that_dies_resumes_to_the_same_model(tmp_path, monkeypatch, kind, n_writes):
     # The two runs of entropy and risk take 8 iterations each, so writes fall into both.
-    from partita.training import trainer
+    from partita.training import checkpoint
 
     options = {**KINDS[kind], "max_iterations": 8}
     whole = fitted(options)
     path, left = tmp_path / "run", [n_writes]
-    write = trainer.write_checkpoint
+    write = checkpoint.write_checkpoint
 
     def dying(*arguments):
         if left[0] == 0:
@@ -59,13 +59,13 @@ def test_a_run_that_dies_resumes_to_the_same_model(tmp_path, monkeypatch, kind, 
         left[0] -= 1
         write(*arguments)
 
-    monkeypatch.setattr(trainer, "write_checkpoint", dying)
+    monkeypatch.setattr(checkpoint, "write_checkpoint", dying)
     try:
         fitted(options, checkpoint=path, checkpoint_seconds=0.0)
         assert kind == "likelihood"
     except KilledError:
         pass
-    monkeypatch.setattr(trainer, "write_checkpoint", write)
+    monkeypatch.setattr(checkpoint, "write_checkpoint", write)
     found = fitted(options, checkpoint=path, resume=True)
     assert found.weights_.tobytes() == whole.weights_.tobytes()
 

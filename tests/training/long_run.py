@@ -11,14 +11,15 @@ import numpy as np
 
 from partita.objectives import Likelihood
 from partita.training.corpus import MemoryCorpus
-from partita.training.optimisers import LBFGS, Adam
+from partita.training.optimisers import LBFGS, Adam, ExpectationMaximisation
 from partita.training.penalties import Penalty
 from partita.training.trainer import train
-from small_corpora import chain_batches
+from small_corpora import Evidence, chain_batches, evidence_batches, first_weights, most_likely
 
 OPTIMISERS = {
     "LBFGS": LBFGS(n_iterations=40, gradient_tolerance=0.0, loss_tolerance=0.0),
     "Adam": Adam(n_iterations=12, average_from=6),
+    "EM": ExpectationMaximisation(most_likely, n_iterations=40, loss_tolerance=-1.0),
 }
 
 
@@ -35,12 +36,17 @@ class SlowCorpus(MemoryCorpus):
 
 
 def main(checkpoint, result, optimiser, seconds="0"):
-    corpus = SlowCorpus(Likelihood(), chain_batches(), n_threads=2)
+    if optimiser == "EM":
+        corpus = SlowCorpus(Evidence(), evidence_batches(), n_threads=2)
+        options = {"weights": first_weights()}
+    else:
+        corpus = SlowCorpus(Likelihood(), chain_batches(), n_threads=2)
+        options = {"penalty": Penalty(l2=0.1)}
     corpus.seconds = float(seconds)
     found = train(
         corpus,
         OPTIMISERS[optimiser],
-        penalty=Penalty(l2=0.1),
+        **options,
         seed=4,
         checkpoint=checkpoint,
         checkpoint_seconds=0.0,

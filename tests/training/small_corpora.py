@@ -1,11 +1,13 @@
 """Small tagging corpora that the tests of training share."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
 from partita.distribution.linear_chain import LinearChain
 from partita.features.chains import tag_features
-from partita.objectives import Constraints, Counts
+from partita.objectives import Constraints, Counts, SentenceObjective
 from partita.structures.chains import Chains
 from partita.text.attributes import Attributes
 from partita.training.batches import Batch
@@ -60,3 +62,34 @@ def finite_differences(function, weights, step=1e-5):
         moved[index] -= 2 * step
         gradient[index] = (above - function(moved)) / (2 * step)
     return gradient
+
+
+class Evidence(SentenceObjective):
+    """-A: minus the log-likelihood of the words of a generative model."""
+
+    def losses(self, p, target):
+        return -p.inference.log_partition, lambda: -p.inference.marginals
+
+
+def most_likely(counts):
+    """The weights of a hidden Markov model that make expected counts most likely."""
+    split = N_WEIGHTS - N_TAGS**2
+    emissions = counts[:split].reshape(-1, N_TAGS)
+    transitions = counts[split:].reshape(N_TAGS, N_TAGS)
+    with np.errstate(divide="ignore"):
+        return np.concatenate(
+            [
+                np.log(emissions / emissions.sum(axis=0)).ravel(),
+                np.log(transitions / transitions.sum(axis=1, keepdims=True)).ravel(),
+            ]
+        )
+
+
+def evidence_batches():
+    """Sentences without tags, for `Evidence`."""
+    return [replace(batch, targets={"Evidence": None}) for batch in chain_batches(40, 4)]
+
+
+def first_weights():
+    """Those of a random hidden Markov model."""
+    return most_likely(np.random.default_rng(0).uniform(1, 2, N_WEIGHTS))

@@ -26,7 +26,7 @@ def finish(process):
     assert errors == b""
 
 
-@pytest.mark.parametrize("optimiser", ["LBFGS", "Adam"])
+@pytest.mark.parametrize("optimiser", ["LBFGS", "Adam", "EM"])
 def test_a_killed_run_resumes_to_the_same_model(tmp_path, optimiser):
     whole = start(tmp_path, "whole", optimiser, 0)
     killed = start(tmp_path, "killed", optimiser, 0.05)
@@ -48,17 +48,22 @@ def test_a_killed_run_resumes_to_the_same_model(tmp_path, optimiser):
     assert [event.get("loss") for event in events[0]] == [event.get("loss") for event in events[1]]
 
 
-def test_ctrl_c_ends_well_and_can_be_resumed(tmp_path):
-    whole = start(tmp_path, "whole", "LBFGS", 0)
-    interrupted = start(tmp_path, "interrupted", "LBFGS", 0.05)
+@pytest.mark.parametrize(
+    ("optimiser", "number"),
+    [("LBFGS", signal.SIGINT), ("Adam", signal.SIGTERM), ("EM", signal.SIGINT)],
+)
+def test_a_signal_ends_well_and_can_be_resumed(tmp_path, optimiser, number):
+    whole = start(tmp_path, "whole", optimiser, 0)
+    interrupted = start(tmp_path, "interrupted", optimiser, 0.05)
     wait_for_iterations(tmp_path / "interrupted.checkpoint.log", interrupted, 3)
-    interrupted.send_signal(signal.SIGINT)
+    interrupted.send_signal(number)
     finish(interrupted)
     reason = (tmp_path / "interrupted.npy.reason").read_text()
-    assert reason.startswith("Interrupted (Ctrl-C) after")
+    name = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
+    assert reason.startswith(f"Interrupted ({name}) after")
     assert reason.endswith("the weights are the best so far.")
     assert np.load(tmp_path / "interrupted.npy").any()
-    finish(start(tmp_path, "interrupted", "LBFGS", 0))
+    finish(start(tmp_path, "interrupted", optimiser, 0))
     finish(whole)
     expected, found = (np.load(tmp_path / f"{name}.npy") for name in ("whole", "interrupted"))
     assert found.tobytes() == expected.tobytes()

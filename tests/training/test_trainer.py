@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from partita.objectives import Entropy, GeneralizedExpectation, Likelihood, SentenceObjective, ramp
-from partita.training import batches as batches_module
+from partita.objectives import Entropy, GeneralizedExpectation, Likelihood, ramp
 from partita.training.checkpoint import Record, write_checkpoint
 from partita.training.corpus import MemoryCorpus
 from partita.training.model_file import ModelFileError
@@ -28,7 +27,14 @@ from partita.training.optimisers import (
 from partita.training.penalties import Penalty
 from partita.training.progress import PlainDisplay, RichDisplay, choose_display
 from partita.training.trainer import train
-from small_corpora import N_TAGS, N_WEIGHTS, chain_batches
+from small_corpora import (
+    N_WEIGHTS,
+    Evidence,
+    chain_batches,
+    evidence_batches,
+    first_weights,
+    most_likely,
+)
 
 PENALTY = Penalty(l2=1.0)
 EXACT = LBFGS(gradient_tolerance=1e-10, loss_tolerance=0.0)
@@ -146,36 +152,11 @@ def test_expectations_meet_their_targets():
         train(corpus, Adam())
 
 
-class Evidence(SentenceObjective):
-    """-A: minus the log-likelihood of the words of a generative model."""
-
-    def losses(self, p, target):
-        return -p.inference.log_partition, lambda: -p.inference.marginals
-
-
-def most_likely(counts):
-    """The weights of a hidden Markov model that make expected counts most likely."""
-    split = N_WEIGHTS - N_TAGS**2
-    emissions = counts[:split].reshape(-1, N_TAGS)
-    transitions = counts[split:].reshape(N_TAGS, N_TAGS)
-    with np.errstate(divide="ignore"):
-        return np.concatenate(
-            [
-                np.log(emissions / emissions.sum(axis=0)).ravel(),
-                np.log(transitions / transitions.sum(axis=1, keepdims=True)).ravel(),
-            ]
-        )
-
-
 @pytest.fixture
 def hidden_markov_run():
-    batches = [
-        batches_module.Batch(b.distribution, b.structures, b.features, {"Evidence": None})
-        for b in chain_batches(40, 4)
-    ]
-    start = most_likely(np.random.default_rng(0).uniform(1, 2, N_WEIGHTS))
     em = ExpectationMaximisation(most_likely, n_iterations=15)
-    return functools.partial(train, MemoryCorpus(Evidence(), batches), em, weights=start)
+    corpus = MemoryCorpus(Evidence(), evidence_batches())
+    return functools.partial(train, corpus, em, weights=first_weights())
 
 
 def test_em_of_a_hidden_markov_model(hidden_markov_run):
@@ -225,6 +206,10 @@ def test_a_resumed_em_run_ends_as_an_unbroken_one(tmp_path, monkeypatch, hidden_
     check_that_it_resumes(hidden_markov_run, tmp_path, monkeypatch)
 
 
+class KilledError(Exception):
+    """As if the process had been killed."""
+
+
 def check_that_it_resumes(run, tmp_path, monkeypatch):
     """A run that breaks off at its third checkpoint goes on to the same end, bit for bit."""
     path = tmp_path / "checkpoint"
@@ -234,12 +219,12 @@ def check_that_it_resumes(run, tmp_path, monkeypatch):
         write_checkpoint(path, run, about)
         written.append(run)
         if len(written) == 3:
-            raise ConnectionAbortedError
+            raise KilledError
 
     whole = run()
     broken = {"checkpoint": path, "checkpoint_seconds": 0.0}
-    monkeypatch.setattr("partita.training.trainer.write_checkpoint", write_three)
-    with pytest.raises(ConnectionAbortedError):
+    monkeypatch.setattr("partita.training.checkpoint.write_checkpoint", write_three)
+    with pytest.raises(KilledError):
         run(**broken)
     resumed = run(resume=True, **broken)
     assert resumed.weights.tobytes() == whole.weights.tobytes()

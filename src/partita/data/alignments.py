@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from partita.data.bitext import SentencePair
 from partita.data.errors import DataError
-from partita.data.text import StrPath, read_text, source_name, write_text
+from partita.data.text import read_text, source_name, write_text
+from partita.files import StrPath
 
 Link = tuple[int, int]
 """Positions of a source and a target word, both from 0."""

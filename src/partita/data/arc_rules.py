@@ -28,7 +28,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from partita.data.errors import DataError
-from partita.data.text import StrPath, read_text, source_name, write_text
+from partita.data.text import read_text, source_name, write_text
+from partita.files import StrPath
 
 Side: TypeAlias = Literal["left", "right", "any"]
 Bound: TypeAlias = Literal["equal", "at least", "at most"]

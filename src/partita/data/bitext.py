@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, overload
 
 from partita.data.errors import DataError
-from partita.data.text import StrPath, read_text, source_name
+from partita.data.text import read_text, source_name
+from partita.files import StrPath
 
 SEPARATOR = "|||"
 """Between the two sides of a line, a word of its own."""

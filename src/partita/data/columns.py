@@ -11,13 +11,13 @@ from dataclasses import replace
 from partita.data.errors import DataError
 from partita.data.sentences import Sentence
 from partita.data.text import (
-    StrPath,
     blocks,
     read_text,
     source_name,
     without_blanks,
     write_text,
 )
+from partita.files import StrPath
 
 DOCUMENT_START = "-DOCSTART-"
 _BLANKS = re.compile(r"[ \t]+")

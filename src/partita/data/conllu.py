@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from partita.data.errors import DataError
 from partita.data.sentences import Sentence
-from partita.data.text import StrPath, blocks, read_text, source_name, write_text
+from partita.data.text import blocks, read_text, source_name, write_text
+from partita.files import StrPath
 
 NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 EMPTY = "_"

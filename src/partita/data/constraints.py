@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from partita.data.errors import DataError
-from partita.data.text import StrPath, read_text, source_name, write_text
+from partita.data.text import read_text, source_name, write_text
+from partita.files import StrPath
 
 MOST_ROUNDING = 0.005
 """What each probability of a constraint may be off by; files give two to four digits."""

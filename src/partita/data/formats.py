@@ -9,7 +9,8 @@ from partita.data.columns import DOCUMENT_START, columns_text, parse_columns
 from partita.data.conllu import conllu_text, parse_conllu
 from partita.data.plain import parse_plain, plain_text
 from partita.data.sentences import Sentence
-from partita.data.text import StrPath, read_text, source_name, without_blanks, write_text
+from partita.data.text import read_text, source_name, without_blanks, write_text
+from partita.files import StrPath
 
 Format: TypeAlias = Literal["conllu", "columns", "plain"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from partita.data.errors import DataError
 from partita.data.sentences import Sentence
-from partita.data.text import StrPath, read_text, source_name, write_text
+from partita.data.text import read_text, source_name, write_text
+from partita.files import StrPath
 
 
 def read_plain(path: StrPath, name: str = "FORM") -> list[Sentence]:

@@ -5,12 +5,9 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from partita.data.errors import DataError
-from partita.files import atomic_writer
-
-StrPath: TypeAlias = str | os.PathLike[str]
+from partita.files import StrPath, atomic_writer
 
 STANDARD = "-"
 """As a path: standard input or standard output."""

@@ -3,6 +3,7 @@
 from partita.training.batches import Batch, cut
 from partita.training.checkpoint import Record
 from partita.training.corpus import Corpus, build_corpus
+from partita.training.digests import digest
 from partita.training.interruption import break_if_interrupted, heed_interruptions
 from partita.training.model_file import ModelFileError, read_model, write_model
 from partita.training.optimisers import (
@@ -32,6 +33,7 @@ __all__ = [
     "break_if_interrupted",
     "build_corpus",
     "cut",
+    "digest",
     "heed_interruptions",
     "minimise",
     "read_model",

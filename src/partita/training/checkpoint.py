@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import Array, FloatArray
+from partita.training.digests import DIGEST
 from partita.training.model_file import ModelFileError, read_header, read_model, write_model
 from partita.training.optimisers.base import State
 
@@ -64,12 +65,14 @@ def read_checkpoint(
     """The run in a file, which must be a run of the same thing."""
     contents = read_model(path, kind="checkpoint")
     found = contents.header["about"]
-    for name, expected in about.items():
-        if found.get(name) != expected:
+    for name in {**about, **found}:
+        there, here = found.get(name), about.get(name)
+        if there != here:
+            how = _difference(name, there, here)
             raise ModelFileError(
-                f"{os.fspath(path)} is a checkpoint of another run: {name} is "
-                f"{found.get(name)!r} there and {expected!r} here. Resume with the options and "
-                "data of that run, or give another file for the checkpoints of this one."
+                f"{os.fspath(path)} is a checkpoint of another run: {how}. Resume with "
+                "the options, the data and the version of that run, or give another file for the "
+                "checkpoints of this one."
             )
     arrays = contents.arrays
     rows = arrays["history"].tolist()
@@ -80,6 +83,36 @@ def read_checkpoint(
         float(arrays["best_held_out"]),
         contents.header["best_iteration"],
     )
+
+
+def _difference(name: str, there: Any, here: Any) -> str:
+    """What tells two runs apart; digests mean nothing to a reader."""
+    if name.endswith(DIGEST) and there is not None and here is not None:
+        return f"{name.removesuffix(DIGEST)} there is not what it is here"
+    return f"{name.removesuffix(DIGEST)} is {there!r} there and {here!r} here"
+
+
+class CheckpointWriter:
+    """Writes a run to its file, where there is one; a full disk does not end the run."""
+
+    def __init__(self, path: str | os.PathLike[str] | None, about: dict[str, Any]) -> None:
+        self._path = path
+        self._about = about
+        self.problem = ""
+        """A sentence that says why the last run is not in the file; empty if it is."""
+
+    def write(self, run: Run) -> None:
+        """Write the run, or remember why not."""
+        if self._path is None:
+            return
+        try:
+            write_checkpoint(self._path, run, self._about)
+            self.problem = ""
+        except OSError as error:
+            self.problem = (
+                f"The checkpoint {os.fspath(self._path)} could not be written: "
+                f"{error.strerror or error}."
+            )
 
 
 def _stored(name: str, value: Any) -> typing.Iterator[tuple[str, Array]]:

@@ -15,6 +15,7 @@ import numpy as np
 from partita.arrays import FloatArray
 from partita.objectives.base import Objective, Sum, as_sum
 from partita.training.batches import Batch, check_batches
+from partita.training.digests import digest
 from partita.training.summation import Part, Request, Sums, sum_by_shard, total
 from partita.training.support import Support, find_support
 
@@ -40,6 +41,11 @@ class Corpus(ABC):
         self, weights: FloatArray, names: Sequence[str], slopes: Mapping[str, FloatArray] | None
     ) -> Sums:
         """Statistics of the named terms over all batches, and the gradient if slopes are given."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """Tells its batches from others: structures, features, targets, sample weights."""
 
     @abstractmethod
     def close(self) -> None:
@@ -144,6 +150,11 @@ class MemoryCorpus(Corpus):
         request = Request(terms, weights, slopes)
         (sums,) = sum_by_shard(batches, request, 1, self.n_threads, out)
         return self._loss(sums.statistics, iteration)[0]
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells its batches from others; worked out once, in less time than a pass."""
+        return digest(self.batches)
 
     @cached_property
     def support(self) -> Support:

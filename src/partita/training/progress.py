@@ -1,11 +1,12 @@
 """What a long run shows while it lasts, on standard error; and its log, a JSON object a line."""
 
+import contextlib
 import json
 import math
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from partita.files import atomic_writer
@@ -137,7 +138,7 @@ class Log:
     """A file with a JSON object for the start, for each iteration, and for the end of a run.
 
     It is begun anew from the history of the run, so that a resumed run leaves the same log as an
-    unbroken one, but for the seconds.
+    unbroken one, but for the seconds. Where it cannot be written it ends, and the run goes on.
     """
 
     def __init__(
@@ -146,13 +147,18 @@ class Log:
         about: dict[str, Any],
         history: Sequence[Record],
     ) -> None:
+        self._path = path
         self._file: TextIO | None = None
+        self.problem = ""
+        """A sentence that says why the log has no end; empty if it has one."""
         if path is None:
             return
-        with atomic_writer(path) as file:
-            for event in [{"event": "start", **about}, *map(_event, history)]:
-                file.write((json.dumps(event) + "\n").encode())
-        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (closed by `close`)
+        events = [{"event": "start", **about}, *map(_event, history)]
+        lines = "".join(json.dumps(event) + "\n" for event in events)
+        with self._noting_problems():
+            with atomic_writer(path) as file:
+                file.write(lines.encode())
+            self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (closed by `close`)
 
     def iteration(self, record: Record) -> None:
         """An iteration ended."""
@@ -165,12 +171,26 @@ class Log:
     def close(self) -> None:
         """Closes the file, however the run ended."""
         if self._file is not None:
-            self._file.close()
+            # What could not be written before cannot be written now.
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self._file = None
 
     def _write(self, event: dict[str, Any]) -> None:
-        if self._file is not None:
+        if self._file is None:
+            return
+        with self._noting_problems():
             self._file.write(json.dumps(event) + "\n")
             self._file.flush()
+
+    @contextlib.contextmanager
+    def _noting_problems(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            path = os.fspath(self._path or "")
+            self.problem = f"The log {path} could not be written: {error.strerror or error}."
+            self.close()
 
 
 def _event(record: Record) -> dict[str, Any]:

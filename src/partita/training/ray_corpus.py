@@ -19,6 +19,7 @@ from partita.arrays import FloatArray
 from partita.objectives.base import Objective, Sum, as_sum
 from partita.training.batches import Batch, check_batches
 from partita.training.corpus import Corpus, n_cores
+from partita.training.digests import digest
 from partita.training.interruption import break_if_interrupted
 from partita.training.summation import Part, Request, Sums, merged, sum_by_shard, total
 
@@ -65,6 +66,7 @@ class RayCorpus(Corpus):
         self.n_weights = batches[0].features.n_weights
         self.n_sentences = sum(batch.structures.n_sentences for batch in batches)
         self.n_words = sum(int(batch.structures.n_words.sum()) for batch in batches)
+        self._digest = digest(list(batches))
         n_shards = min(n_shards or N_SHARDS, len(batches))
         self._started = _start_ray(n_workers)
         _check_cores(n_workers)
@@ -94,6 +96,11 @@ class RayCorpus(Corpus):
         if sums.gradient is None or sums.gradient.flags.writeable:
             return sums
         return Sums(sums.statistics, sums.gradient.copy())
+
+    @property
+    def digest(self) -> str:
+        """Tells its batches from others; the same as if they were in memory."""
+        return self._digest
 
     def close(self) -> None:
         """Stop the workers, and Ray itself if it was started here; delete temporary files."""

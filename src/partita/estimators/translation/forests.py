@@ -43,6 +43,14 @@ class ForestCache:
     """By `id` of the pair, which is held so that no other can get its number."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __getstate__(self) -> dict[str, int]:
+        """Without the forests, for copies, digests and other processes: they can be built again."""
+        names = ("most_links", "most_insertions", "most_bytes")
+        return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: dict[str, int]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
     def bounded(self, source: SourceSentence) -> TiedForest:
         """D_n(x)."""
         key = (source.parts.n_source, source.parts.longest)

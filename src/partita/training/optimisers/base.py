@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Generic, TypeVar
 
 from partita.arrays import FloatArray
 from partita.training.corpus import Corpus
+from partita.training.digests import DIGEST, PLAIN, digest
 from partita.training.penalties import Penalty
 from partita.training.vectors import norm
 
@@ -95,6 +96,8 @@ class CorpusProblem(Problem):
             "term_weights": list(corpus.objective.weights_at(0)),
             "n_sentences": corpus.n_sentences,
             "n_words": corpus.n_words,
+            f"the objective{DIGEST}": digest(corpus.objective),
+            f"the data{DIGEST}": corpus.digest,
         }
 
     def value_and_gradient(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
@@ -124,6 +127,11 @@ class Optimiser(ABC, Generic[S]):
     """The most iterations it takes."""
 
     @property
+    def looks_ahead(self) -> bool:
+        """Whether the number of iterations shapes the way, beyond where it ends."""
+        return False
+
+    @property
     @abstractmethod
     def state_type(self) -> type[S]:
         """The class of its states."""
@@ -143,6 +151,23 @@ class Optimiser(ABC, Generic[S]):
     @abstractmethod
     def model(self, state: S) -> FloatArray:
         """The weights to use: those of the state, unless the optimiser averages."""
+
+
+ENDS = frozenset(["n_iterations", "gradient_tolerance", "loss_tolerance"])
+"""Options that say only when to stop: a run may be resumed with others."""
+
+
+def options_of(optimiser: Optimiser[Any]) -> dict[str, Any]:
+    """The options that shape the way of an optimiser, as plain values or digests."""
+    if not is_dataclass(optimiser):
+        return {}
+    ends = ENDS - {"n_iterations"} if optimiser.looks_ahead else ENDS
+    values = {field.name: getattr(optimiser, field.name) for field in fields(optimiser)}
+    return dict(_plain(name, value) for name, value in values.items() if name not in ends)
+
+
+def _plain(name: str, value: Any) -> tuple[str, Any]:
+    return (name, value) if type(value) in PLAIN else (name + DIGEST, digest(value))
 
 
 def checked_finite(loss: float, gradient: FloatArray) -> float:

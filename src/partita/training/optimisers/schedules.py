@@ -3,10 +3,14 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 class Rate(ABC):
     """A learning rate that may change from step to step."""
+
+    looks_ahead: ClassVar[bool] = False
+    """Whether it depends on the number of steps in all."""
 
     @abstractmethod
     def at(self, step: int, n_steps: int) -> float:
@@ -71,6 +75,7 @@ class Linear(Rate):
 
     rate: float
     warm_up: int = 0
+    looks_ahead = True
 
     def at(self, step: int, n_steps: int) -> float:
         """Up, then down."""
@@ -90,6 +95,7 @@ class Cosine(Rate):
 
     rate: float
     warm_up: int = 0
+    looks_ahead = True
 
     def at(self, step: int, n_steps: int) -> float:
         """Up, then down."""

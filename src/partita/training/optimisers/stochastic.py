@@ -87,6 +87,11 @@ class Stochastic(Optimiser[StochasticState]):
         return StochasticState
 
     @property
+    def looks_ahead(self) -> bool:
+        """Whether the rate knows where it will end."""
+        return as_rate(self.rate).looks_ahead
+
+    @property
     @abstractmethod
     def n_memory(self) -> int:
         """How many vectors the method remembers."""

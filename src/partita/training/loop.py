@@ -1,0 +1,205 @@
+"""The loop of a training run: step, judge, show, write down, until there is a reason to stop."""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from partita import __version__
+from partita.arrays import FloatArray
+from partita.files import StrPath, check_outputs
+from partita.structures.batch import whole_number
+from partita.training.checkpoint import CheckpointWriter, Record, Run, read_checkpoint
+from partita.training.corpus import Corpus
+from partita.training.digests import DIGEST, digest
+from partita.training.interruption import Interrupted, break_if_interrupted, interruptible_run
+from partita.training.optimisers.base import Optimiser, Problem, options_of
+from partita.training.progress import Display, Log, choose_display
+
+HeldOut = Callable[[FloatArray], float]
+"""Weights -> loss on data that are not trained on; less is better."""
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """What a run gives."""
+
+    weights: FloatArray
+    """The best weights: on held-out data where there are such, else the last (or averaged)."""
+    loss: float
+    """The loss that was minimised, penalties included, at the last iteration."""
+    n_iterations: int
+    reason: str
+    """Why the run stopped, in a sentence; and what could not be written, in others."""
+    history: tuple[Record, ...]
+    """A record of every iteration."""
+    interrupted: bool = False
+    """Whether Ctrl-C or SIGTERM ended it."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where a run is written while it lasts; see `train`."""
+
+    checkpoint: StrPath | None = None
+    checkpoint_seconds: float = 60.0
+    resume: bool = False
+    log: StrPath | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """The files can be written, and there is one to resume from if there has to be."""
+        if self.resume and self.checkpoint is None:
+            raise ValueError("resume came without a checkpoint; say which file to resume from.")
+        check_outputs({"the checkpoint": self.checkpoint, "the log": self.log})
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What does not change while a run lasts."""
+
+    problem: Problem
+    optimiser: Optimiser[Any]
+    held_out: Corpus | HeldOut | None = None
+    patience: int = 10
+    outputs: Outputs = field(default_factory=Outputs)
+
+    def run(self, weights: FloatArray, *, progress: bool | None = None) -> TrainingResult:
+        """From the weights, or from the checkpoint, to the end."""
+        self._check(weights)
+        self.outputs.check()
+        about = self._about() if self.outputs.checkpoint or self.outputs.log else {}
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(interruptible_run())
+            try:
+                run = self._begun(weights, about)
+            except Interrupted as cause:
+                reason = (
+                    f"Interrupted ({cause}) before the first iteration; the weights are the first "
+                    "ones."
+                )
+                return TrainingResult(weights, float("nan"), 0, reason, (), interrupted=True)
+            log = Log(self.outputs.log, about, run.history)
+            stack.callback(log.close)
+            display = choose_display(progress, self.optimiser.n_iterations)
+            stack.callback(display.close)
+            writer = CheckpointWriter(self.outputs.checkpoint, about)
+            run, reason, interrupted = self._iterate(run, writer, log, display)
+            writer.write(run)
+            log.end(reason)
+        return TrainingResult(
+            self._best(run),
+            run.state.loss,
+            run.state.iteration,
+            " ".join(filter(None, [reason, writer.problem, log.problem])),
+            run.history,
+            interrupted,
+        )
+
+    def _iterate(
+        self, run: Run, writer: CheckpointWriter, log: Log, display: Display
+    ) -> tuple[Run, str, bool]:
+        """Iterate until there is a reason to stop; the last run, the reason, whether a signal."""
+        written = time.monotonic()
+        try:
+            while (reason := self._reason(run)) is None:
+                break_if_interrupted()
+                # One assignment: an iteration that is broken off leaves the run before it.
+                run = self._advanced(run)
+                log.iteration(run.history[-1])
+                display.show(run.history[-1])
+                if time.monotonic() - written >= self.outputs.checkpoint_seconds:
+                    writer.write(run)
+                    written = time.monotonic()
+        except Interrupted as cause:
+            reason = (
+                f"Interrupted ({cause}) after {run.state.iteration} iterations; the weights are "
+                "the best so far."
+            )
+            return run, reason, True
+        return run, reason, False
+
+    def _begun(self, weights: FloatArray, about: dict[str, Any]) -> Run:
+        path = self.outputs.checkpoint
+        if self.outputs.resume and path is not None and os.path.exists(path):
+            return read_checkpoint(path, self.optimiser.state_type, about)
+        run = Run(self.optimiser.start(self.problem, weights))
+        if self.held_out is None:
+            return run
+        # The first weights may be those of a good model, which training need not improve.
+        return replace(run, best_weights=weights, best_held_out=self._judged(weights))
+
+    def _advanced(self, run: Run) -> Run:
+        """One iteration further, judged on held-out data."""
+        began = time.perf_counter()
+        state = self.optimiser.step(self.problem, run.state)
+        model = self.optimiser.model(state)
+        held_out = self._judged(model)
+        seconds = run.seconds + time.perf_counter() - began
+        record = Record(state.iteration, state.loss, state.gradient_norm, held_out, seconds)
+        run = replace(run, state=state, history=(*run.history, record))
+        if held_out < run.best_held_out:
+            return replace(
+                run, best_weights=model, best_held_out=held_out, best_iteration=state.iteration
+            )
+        return run
+
+    def _judged(self, weights: FloatArray) -> float:
+        """The loss on held-out data; not a number where there are none."""
+        if self.held_out is None:
+            return float("nan")
+        judge = self.held_out.value if isinstance(self.held_out, Corpus) else self.held_out
+        return float(judge(weights))
+
+    def _reason(self, run: Run) -> str | None:
+        """Why to stop: held-out data say so, or the optimiser."""
+        waited = run.state.iteration - run.best_iteration
+        if self.held_out is not None and waited >= self.patience:
+            return (
+                f"Stopped early after {run.state.iteration} iterations: the loss on held-out data "
+                f"was best after {run.best_iteration} ({run.best_held_out:.6g}), and {waited} more "
+                "did not improve it (patience)."
+            )
+        return self.optimiser.reason_to_stop(self.problem, run.state)
+
+    def _best(self, run: Run) -> FloatArray:
+        if run.best_weights is not None:
+            return run.best_weights
+        return self.optimiser.model(run.state)
+
+    def _about(self) -> dict[str, Any]:
+        """What a checkpoint must agree with to be resumed."""
+        penalty, held_out = self.problem.penalty, self.held_out
+        return {
+            "version": __version__,
+            "optimiser": type(self.optimiser).__name__,
+            **options_of(self.optimiser),
+            "n_weights": self.problem.n_weights,
+            "l2": penalty.l2,
+            "l1": penalty.l1,
+            f"the scale of the penalty{DIGEST}": digest(penalty.scale),
+            "seed": self.problem.seed,
+            **self.problem.about(),
+            "held_out": held_out is not None,
+            f"the held-out data{DIGEST}": held_out.digest if isinstance(held_out, Corpus) else "",
+            **self.outputs.about,
+        }
+
+    def _check(self, weights: FloatArray) -> None:
+        if weights.shape != (self.problem.n_weights,):
+            raise ValueError(
+                f"the first weights have shape {weights.shape}; expected "
+                f"({self.problem.n_weights},), one for each feature."
+            )
+        # -inf is the logarithm of a probability of 0, which EM keeps.
+        if not (weights < np.inf).all():
+            raise ValueError(
+                "the first weights have a value that is NaN or +inf; expected finite numbers. "
+                "Check the model that they come from."
+            )
+        whole_number("patience", self.patience, 1)
+        whole_number("n_iterations", self.optimiser.n_iterations, 0)
