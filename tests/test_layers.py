@@ -21,7 +21,7 @@ LAYERS = [
     {"features"},
     {"objectives"},
     {"training"},
-    {"estimators"},
+    {"estimators", "torch"},
     {"demo"},
     {"cli"},
 ]
@@ -57,6 +57,8 @@ def test_optional_packages_are_imported_where_they_are_used(path):
     allowed = REQUIRED | set(sys.stdlib_module_names)
     if path.relative_to(ROOT).parts[0] == "kernels":
         allowed |= {"numba", "llvmlite"}
+    if path.relative_to(ROOT).parts[0] == "torch":
+        allowed |= {"torch"}
     for name in imports(path, top_level_only=True):
         assert name.split(".")[0] in allowed, f"{path} imports {name} at the top"
 

@@ -1,6 +1,6 @@
 """Several batches as one: sets of structures of different kinds, compared with each other."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise, starmap
 from typing import Any, Self
 
@@ -14,7 +14,8 @@ class JoinedStructures(Structures):
     """The sentences of several `Structures`, one after the other, each with parts of its own.
 
     For objectives that compare sets of different kinds, as `ContrastiveEstimation` does with the
-    derivations of a pair and those of all translations.
+    derivations of a pair and those of all translations. The members are asked one after another,
+    or as `run` does it, which is called like `map`.
 
     >>> from partita.structures.chains import Chains
     >>> chains = Chains([1], n_tags=2, shared=True), Chains([1], n_tags=3, shared=True)
@@ -23,8 +24,11 @@ class JoinedStructures(Structures):
     array([2., 3.])
     """
 
-    def __init__(self, members: Sequence[Structures]) -> None:
+    def __init__(
+        self, members: Sequence[Structures], run: Callable[..., Iterable[Any]] = map
+    ) -> None:
         self.members = tuple(members)
+        self._run = run
         sizes = [np.diff(member.part_offsets) for member in members]
         self.part_offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
         self.n_words = np.concatenate([member.n_words for member in members])
@@ -40,7 +44,7 @@ class JoinedStructures(Structures):
 
     def infer(self, scores: FloatArray) -> Inference:
         """Each member's own inference."""
-        found = [member.infer(mine) for member, mine in self._with(scores)]
+        found = self._asked(lambda member, mine: member.infer(mine), self._split(scores))
         return Inference(
             np.concatenate([inference.log_partition for inference in found]),
             np.concatenate([inference.marginals for inference in found]),
@@ -52,12 +56,12 @@ class JoinedStructures(Structures):
     ) -> FloatArray:
         """Each member's own product."""
         return np.concatenate(
-            [
-                member.covariance_product(mine, known, along)
-                for (member, mine), known, along in zip(
-                    self._with(scores), inference.state, self._split(direction), strict=True
-                )
-            ]
+            self._asked(
+                lambda member, *known: member.covariance_product(*known),
+                self._split(scores),
+                inference.state,
+                self._split(direction),
+            )
         )
 
     def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
@@ -67,17 +71,21 @@ class JoinedStructures(Structures):
 
     def argmax(self, scores: FloatArray) -> Best:
         """Those of the members."""
-        found = [member.argmax(mine) for member, mine in self._with(scores)]
+        found = self._asked(lambda member, mine: member.argmax(mine), self._split(scores))
         structures = _chained([best.structures for best in found])
         return Best(structures, np.concatenate([best.scores for best in found]))
 
     def max_marginals(self, scores: FloatArray) -> FloatArray:
         """Those of the members."""
-        return np.concatenate([member.max_marginals(mine) for member, mine in self._with(scores)])
+        return np.concatenate(
+            self._asked(lambda member, mine: member.max_marginals(mine), self._split(scores))
+        )
 
     def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
         """Those of the members."""
-        return _chained([member.k_best(mine, k) for member, mine in self._with(scores)])
+        return _chained(
+            self._asked(lambda member, mine: member.k_best(mine, k), self._split(scores))
+        )
 
     def sample(
         self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
@@ -107,6 +115,10 @@ class JoinedStructures(Structures):
                 for member, block in zip(self.members, self._sentences, strict=True)
             ]
         )
+
+    def _asked(self, question: Callable[..., Any], *known: Sequence[Any]) -> list[Any]:
+        """The answer of each member to a question about what is known of it."""
+        return list(self._run(question, self.members, *known))
 
     def _split(self, vector: Array) -> list[Array]:
         return [vector[block] for block in self._parts]

@@ -1,0 +1,264 @@
+"""Scores in tensors: a distribution through which gradients flow."""
+
+import copy
+import inspect
+from collections.abc import Callable
+from functools import cached_property, reduce
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from partita.distribution.base import Distribution
+from partita.torch.forms import (
+    Template,
+    arrays_of,
+    computed,
+    integers,
+    leaves,
+    placed,
+    plain,
+)
+from partita.torch.functions import CovarianceProduct, Flatten, Infer, Products, Shape
+from partita.torch.threads import in_blocks
+
+
+class TensorDistribution:
+    """p(structure) = exp(score(structure) - A), for scores in tensors.
+
+    Arguments are those of the class of the same name in `partita`: one sentence, a list of
+    sentences, or a padded batch with `n_words`; scores are tensors. Numbers are tensors with no
+    axis for one sentence and of shape (n_sentences,) for a batch; values of parts come back in the
+    form the scores came in; all in the scores' type and on their device.
+
+    `log_partition`, `score` and `log_prob` can be differentiated twice: the marginals are the first
+    derivative, the covariance product is the second. `marginals`, `expectation`, `entropy`,
+    `cross_entropy`, `kl_divergence` and `renyi_entropy` can be differentiated once in the scores
+    that the expectation is under. A score of -inf forbids its part, and its gradient is 0.
+
+    Everything is computed in float64 in the main memory, and by `torch.get_num_threads()` threads
+    where a batch is large enough; answers are the same for any number of threads. Tensors on
+    another device are copied over, and results back, which waits for the device both times.
+
+    >>> import partita.torch as ptt
+    >>> scores = torch.tensor([[0.0, 1.0986]], requires_grad=True)  # one word: 0 and log 3
+    >>> p = ptt.LinearChain(scores, torch.zeros(2, 2))
+    >>> p.log_partition.exp().round(decimals=3)
+    tensor(4., grad_fn=<RoundBackward1>)
+    >>> p.entropy.backward()
+    >>> scores.grad
+    tensor([[ 0.2060, -0.2060]])
+    """
+
+    numpy_class: ClassVar[Callable[..., Distribution]]
+    """The distribution on arrays that does the work."""
+    _names: ClassVar[tuple[str, ...]]
+    """The arguments that hold scores."""
+    _parts: ClassVar[Callable[..., Any] | None] = None
+    """The named tuple of several kinds of parts."""
+
+    __signature__: ClassVar[inspect.Signature]
+
+    numpy: Distribution
+    """The same distribution on arrays, for all that needs no gradient."""
+
+    def __init_subclass__(cls, of: Callable[..., Distribution], parts: str | type[Any]) -> None:
+        """`of` is the class on arrays; `parts` names the argument of scores, or has their names."""
+        cls.numpy_class = of
+        cls._names = (parts,) if isinstance(parts, str) else parts._fields
+        cls._parts = None if isinstance(parts, str) else parts
+        cls.__signature__ = inspect.signature(of)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        given = self.__signature__.bind(*arguments, **options).arguments
+        scores = tuple(given[name] for name in self._names)
+        template, tensors = self._leaves(scores if self._parts else scores[0])
+        on_cpu = [computed(tensor) for tensor in tensors]
+        arrays = arrays_of(template, on_cpu)
+        known = dict(zip(self._names, arrays if self._parts else (arrays,), strict=True))
+        rest = {name: plain(value) for name, value in given.items() if name not in known}
+        p = type(self).numpy_class(**known, **rest)
+        flat = Flatten.apply(p, template, p.scores, *on_cpu)
+        floats = [tensor.dtype for tensor in tensors if tensor.is_floating_point()]
+        self._dtype = reduce(torch.promote_types, floats or [torch.get_default_dtype()])
+        self._device = tensors[0].device if tensors else torch.device("cpu")
+        self._template: Template = template
+        self._hold(p, flat)
+
+    def _hold(self, p: Distribution, flat: Tensor) -> None:
+        """Take over a distribution on arrays and the tensor of its flat scores."""
+        self.numpy = p
+        self._flat = flat
+
+    def _with(self, p: Distribution, flat: Tensor) -> Self:
+        """Other scores of the same form."""
+        other = copy.copy(self)
+        other.__dict__.pop("_engine", None)
+        other._hold(p, flat)
+        return other
+
+    # ------------------------------------------------------------------ log-partition and gradient
+
+    @property
+    def log_partition(self) -> Tensor:
+        """A = log sum over structures of exp(score)."""
+        log_partition, _ = self._inferred()
+        return self._scalar(log_partition)
+
+    @property
+    def marginals(self) -> Any:
+        """Expected count of every part: the gradient of the log-partition."""
+        _, marginals = self._inferred()
+        return self._shaped(marginals)
+
+    def covariance_product(self, direction: Any) -> Any:
+        """Covariance of the part counts, times a direction in the form of the scores.
+
+        Can be differentiated in the direction, not in the scores.
+        """
+        flat = self._flat.detach()
+        return self._shaped(CovarianceProduct.apply(self._engine, flat, self._flatten(direction)))
+
+    # ------------------------------------------------------------------ what follows from them
+
+    def expectation(self, values: Any) -> Tensor:
+        """Expected sum of `values`, one per part in the form of the scores: <values, marginals>."""
+        _, marginals = self._inferred()
+        return self._scalar(Products.apply(self._engine, marginals, self._flatten(values)))
+
+    @property
+    def entropy(self) -> Tensor:
+        """H = -sum p log p = A - <scores, marginals>, in nats."""
+        log_partition, marginals = self._inferred()
+        expected = Products.apply(self._engine, marginals, self._flat)
+        return self._scalar(log_partition - expected)
+
+    def cross_entropy(self, other: Self) -> Tensor:
+        """-sum p log q = A_q - <scores_q, marginals_p>; infinite where q forbids what p allows."""
+        other_numpy: Any = getattr(other, "numpy", other)
+        self.numpy._check_comparable(other_numpy)
+        log_partition, _ = other._inferred()
+        _, marginals = self._inferred()
+        expected = Products.apply(self._engine, marginals, other._flat)
+        return self._scalar(log_partition - expected)
+
+    def kl_divergence(self, other: Self) -> Tensor:
+        """sum p log(p / q) = cross_entropy(other) - entropy."""
+        return self.cross_entropy(other) - self.entropy
+
+    def renyi_entropy(self, alpha: float) -> Tensor:
+        """log(sum p^alpha) / (1 - alpha) = (A(alpha scores) - alpha A(scores)) / (1 - alpha).
+
+        For alpha from 0 on, without 1, which is the entropy.
+        """
+        if not 0 <= alpha < np.inf or alpha == 1:
+            raise ValueError(
+                f"alpha is {alpha}; expected a finite number from 0 on other than 1. For 1 take "
+                "entropy, for infinity -log_prob(argmax)."
+            )
+        # Not alpha times -inf, which is NaN for alpha 0.
+        flat = torch.where(self._flat == -torch.inf, -torch.inf, alpha * self._flat)
+        tempered = self._with(self.numpy.tempered(alpha), flat)
+        return (tempered.log_partition - alpha * self.log_partition) / (1 - alpha)
+
+    def restricted(self, allowed: Any) -> Self:
+        """The same distribution on the structures that use allowed parts only.
+
+        `allowed` holds a boolean per part, in the form of the scores. The log-partition of the
+        result minus that of this one is the log-probability of the restriction.
+        """
+        p = self.numpy.restricted(plain(allowed))
+        is_allowed = torch.from_numpy(p.scores > -np.inf)
+        return self._with(p, torch.where(is_allowed, self._flat, -torch.inf))
+
+    # ------------------------------------------------------------------ structures
+
+    def score(self, structure: Any) -> Tensor:
+        """Sum of the scores of a structure's parts, a structure per sentence; -inf if forbidden."""
+        counts = torch.from_numpy(self.numpy.counts(plain(structure)))
+        return self._scalar(Products.apply(self._engine, counts, self._flat))
+
+    def log_prob(self, structure: Any) -> Tensor:
+        """log p(structure) = score(structure) - A.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.log_prob([1]).exp().round(decimals=3)
+        tensor(0.7500)
+        """
+        return self.score(structure) - self.log_partition
+
+    @property
+    def argmax(self) -> Any:
+        """A structure with the highest score, in integers."""
+        best = self._engine.best.structures
+        return integers(self.numpy._form.join_structures(best), self._device)
+
+    def k_best(self, k: int) -> Any:
+        """The k best structures as `(structure, score)`, best first; a list of lists for a batch.
+
+        Scores are plain numbers; `score(structure)` is one to differentiate.
+        """
+        return integers(self._engine.k_best(k), self._device)
+
+    def sample(self, size: int, rng: np.random.Generator | None = None) -> Any:
+        """`size` independent structures, exactly from p, along the first axis of each sentence.
+
+        Without `rng` by a generator that PyTorch's own seeds, so that `torch.manual_seed` decides.
+        """
+        if rng is None:
+            rng = np.random.default_rng(torch.randint(2**63 - 1, ()).item())
+        samples = self._engine.sample(size, rng)
+        if self._engine is not self.numpy:
+            samples = self.numpy._form.join_structures(samples)
+        return integers(samples, self._device)
+
+    def __repr__(self) -> str:
+        sets = self.numpy.structures
+        return (
+            f"{type(self).__name__}({sets.n_sentences} sentences, {sets.n_parts} parts, on tensors)"
+        )
+
+    # ------------------------------------------------------------------ helpers
+
+    @cached_property
+    def _engine(self) -> Distribution:
+        """What answers questions on flat vectors: the distribution on arrays, or it in blocks."""
+        return in_blocks(self.numpy)
+
+    def _inferred(self) -> tuple[Tensor, Tensor]:
+        """Log-partition and flat marginals; new tensors each time, over numbers computed once.
+
+        So a backward pass through one of them frees nothing that another needs.
+        """
+        log_partition, marginals = Infer.apply(self._engine, self._flat)
+        return log_partition, marginals
+
+    def _leaves(self, values: Any) -> tuple[Template, list[Tensor]]:
+        """The form of values for every part, and the tensors in it."""
+        if self._parts is None or not isinstance(values, list | tuple):
+            return leaves(values)
+        fields = [leaves(value) for value in values]
+        return (
+            tuple(template for template, _ in fields),
+            [tensor for _, tensors in fields for tensor in tensors],
+        )
+
+    def _flatten(self, values: Any) -> Tensor:
+        template, tensors = self._leaves(values)
+        on_cpu = [computed(tensor) for tensor in tensors]
+        return Flatten.apply(self.numpy, template, None, *on_cpu)
+
+    def _shaped(self, flat: Tensor) -> Any:
+        tensors = Shape.apply(self.numpy, self._template, flat)
+        shaped = placed(self._template, [self._back(tensor) for tensor in tensors])
+        parts = type(self)._parts
+        return parts(*shaped) if parts else shaped
+
+    def _scalar(self, values: Tensor) -> Tensor:
+        return self._back(values[0] if self.numpy._form.kind == "one" else values)
+
+    def _back(self, tensor: Tensor) -> Tensor:
+        """As the scores came."""
+        return tensor.to(self._device, self._dtype)

@@ -1,0 +1,64 @@
+"""Each structure on tensors: one class, which says what works for it on arrays."""
+
+from typing import Any
+
+import torch
+
+from partita.distribution import hypergraph, linear_chain, projective_tree, spanning_tree
+from partita.torch.base import TensorDistribution
+from partita.torch.forms import as_tensor, computed
+from partita.torch.functions import Include
+
+
+class ProjectiveTree(TensorDistribution, of=projective_tree.ProjectiveTree, parts="arcs"):
+    """Projective dependency trees; arguments as those of `partita.ProjectiveTree`.
+
+    >>> import partita.torch as ptt
+    >>> p = ptt.ProjectiveTree(torch.zeros(4, 4))
+    >>> p.log_partition.exp().round(decimals=3)
+    tensor(12.)
+    """
+
+
+class SpanningTree(TensorDistribution, of=spanning_tree.SpanningTree, parts="arcs"):
+    """All dependency trees; arguments as those of `partita.SpanningTree`.
+
+    >>> import partita.torch as ptt
+    >>> p = ptt.SpanningTree(torch.zeros(2, 4, 4), n_words=torch.tensor([2, 3]))
+    >>> p.log_partition.exp().round(decimals=3)
+    tensor([ 3., 16.])
+    """
+
+
+class HypergraphDistribution(
+    TensorDistribution, of=hypergraph.HypergraphDistribution, parts="scores"
+):
+    """Derivations of a hypergraph; arguments as those of `partita.HypergraphDistribution`.
+
+    >>> import partita.torch as ptt
+    >>> forest = ptt.Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> ptt.HypergraphDistribution(forest, torch.zeros(3)).marginals
+    tensor([1., 1., 1.])
+    """
+
+
+class LinearChain(TensorDistribution, of=linear_chain.LinearChain, parts=linear_chain.ChainParts):
+    """Tag sequences; arguments as those of `partita.LinearChain`.
+
+    >>> import partita.torch as ptt
+    >>> p = ptt.LinearChain(torch.zeros(3, 2), torch.tensor([[0.0, -torch.inf], [0.0, 0.0]]))
+    >>> p.marginals.unary[:, 1]
+    tensor([0.7500, 0.5000, 0.2500])
+    """
+
+    def __init__(
+        self, *arguments: Any, start: Any = None, stop: Any = None, **options: Any
+    ) -> None:
+        super().__init__(*arguments, start=start, stop=stop, **options)
+        chains: Any = self.numpy.structures
+        first = torch.from_numpy(chains.part_offsets[:-1])
+        last = first + torch.from_numpy(chains.n_words - 1) * chains.n_tags
+        for scores, parts in ((start, first), (stop, last)):
+            if scores is not None:
+                rows = parts[:, None] + torch.arange(chains.n_tags)
+                self._hold(self.numpy, Include.apply(self._flat, rows, computed(as_tensor(scores))))

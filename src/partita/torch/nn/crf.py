@@ -1,0 +1,204 @@
+"""A linear-chain CRF as the last layer of a tagger."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from partita.data.schemes import Transitions
+from partita.torch.distributions import LinearChain
+from partita.torch.nn.reductions import Reduction, as_mask, reduced
+
+
+class CRF(torch.nn.Module):
+    """Scores of transitions, learnt beside the network that scores the tags.
+
+    Takes the place of the `CRF` of pytorch-crf: the same arguments, calls and names of parameters,
+    so that a state dictionary fits too.
+
+    Parameters
+    ----------
+    num_tags
+        Number of tags, s.
+    batch_first
+        Whether emissions are (n_sentences, n_words, s); else (n_words, n_sentences, s).
+    allowed
+        Hard constraints: which tags may be first, follow each other and be last, as
+        `partita.data.schemes.allowed_transitions(tags, "IOB2")` says for chunks.
+
+    A mask is true where there is a word. It may have holes: words that it leaves out are not there,
+    and their neighbours stand beside each other. Every sentence has at least one word.
+
+    >>> crf = CRF(num_tags=3, batch_first=True)
+    >>> tags = torch.tensor([[0, 1, 2], [1, 0, 0]])
+    >>> emissions = 5.0 * torch.nn.functional.one_hot(tags, 3)  # for the output of a network
+    >>> mask = torch.tensor([[1, 1, 1], [1, 1, 0]])
+    >>> (-crf(emissions, tags, mask, reduction="mean")).backward()
+    >>> crf.decode(emissions, mask)
+    [[0, 1, 2], [1, 0]]
+    """
+
+    def __init__(
+        self, num_tags: int, batch_first: bool = False, *, allowed: Transitions | None = None
+    ) -> None:
+        if num_tags < 1:
+            raise ValueError(f"num_tags is {num_tags}; expected at least 1.")
+        super().__init__()
+        self.num_tags = num_tags
+        self.batch_first = batch_first
+        self.start_transitions = torch.nn.Parameter(torch.empty(num_tags))
+        self.end_transitions = torch.nn.Parameter(torch.empty(num_tags))
+        self.transitions = torch.nn.Parameter(torch.empty(num_tags, num_tags))
+        masks = _forbidden(allowed, num_tags)
+        for name, mask in zip(("first", "pairwise", "last"), masks, strict=True):
+            # No part of the state, so that states are those of pytorch-crf.
+            self.register_buffer(f"_forbidden_{name}", mask, persistent=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the scores of transitions evenly from -0.1 to 0.1."""
+        for parameter in self.parameters():
+            torch.nn.init.uniform_(parameter, -0.1, 0.1)
+
+    def extra_repr(self) -> str:
+        """What stands in the brackets when the layer is printed."""
+        return f"num_tags={self.num_tags}, batch_first={self.batch_first}"
+
+    def forward(
+        self,
+        emissions: Tensor,
+        tags: Tensor,
+        mask: Tensor | None = None,
+        reduction: Reduction = "sum",
+    ) -> Tensor:
+        """Log-likelihood of tags, to be maximised; -inf if `allowed` forbids them.
+
+        `reduction` is "sum" over sentences, "mean" of sentences, "token_mean" of words, or "none".
+        Tags under the mask's zeros can be anything.
+        """
+        words = self._words(emissions, mask)
+        if tags.shape != emissions.shape[:2]:
+            raise ValueError(
+                f"tags have shape {tuple(tags.shape)} for emissions of shape "
+                f"{tuple(emissions.shape)}; expected a tag for every word of every sentence."
+            )
+        log_probs = self._chain(words).log_prob(words.packed(self._turned(tags)))
+        return reduced(log_probs, words.n_words, reduction)
+
+    def distribution(self, emissions: Tensor, mask: Tensor | None = None) -> LinearChain:
+        """The distribution over tag sequences, with all that a `LinearChain` knows.
+
+        It is batch-first always, and sentences with holes are closed up.
+        """
+        return self._chain(self._words(emissions, mask))
+
+    def decode(self, emissions: Tensor, mask: Tensor | None = None) -> list[list[int]]:
+        """The best tags of each sentence, as many as it has words."""
+        words = self._words(emissions, mask)
+        return words.lists(self._chain(words).argmax)
+
+    def marginals(self, emissions: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The probability of every tag at every word, in the shape of the emissions.
+
+        Can be differentiated; 0 where there is no word.
+        """
+        words = self._words(emissions, mask)
+        return self._turned(words.unpacked(self._chain(words).marginals.unary))
+
+    def k_best(
+        self, emissions: Tensor, k: int, mask: Tensor | None = None
+    ) -> list[list[tuple[list[int], float]]]:
+        """The k best tag sequences of each sentence with their log-probabilities, best first."""
+        p = self.distribution(emissions, mask)
+        log_partitions = p.log_partition.tolist()
+        return [
+            [(tags.tolist(), score - log_partition) for tags, score in found]
+            for found, log_partition in zip(p.k_best(k), log_partitions, strict=True)
+        ]
+
+    def sample(
+        self,
+        emissions: Tensor,
+        size: int,
+        mask: Tensor | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> list[list[list[int]]]:
+        """`size` tag sequences of each sentence, drawn with their probabilities."""
+        words = self._words(emissions, mask)
+        samples = self._chain(words).sample(size, rng)
+        return [
+            [row[:n].tolist() for row in rows]
+            for rows, n in zip(samples, words.n_words.tolist(), strict=True)
+        ]
+
+    def _chain(self, words: "_Words") -> LinearChain:
+        return LinearChain(
+            words.emissions,
+            self.transitions.masked_fill(self._forbidden_pairwise, -torch.inf),
+            start=self.start_transitions.masked_fill(self._forbidden_first, -torch.inf),
+            stop=self.end_transitions.masked_fill(self._forbidden_last, -torch.inf),
+            n_words=words.n_words,
+        )
+
+    def _words(self, emissions: Tensor, mask: Tensor | None) -> "_Words":
+        if emissions.dim() != 3 or emissions.shape[2] != self.num_tags:
+            raise ValueError(
+                f"emissions have shape {tuple(emissions.shape)}; expected three axes, the last "
+                f"of {self.num_tags} tags."
+            )
+        present = as_mask(mask, emissions)
+        return _words(self._turned(emissions), self._turned(present))
+
+    def _turned(self, values: Tensor) -> Tensor:
+        """Between the caller's order of sentences and words and ours; its own inverse."""
+        return values if self.batch_first else values.transpose(0, 1)
+
+
+class _Words(NamedTuple):
+    """The words of a batch that are there, those of each sentence at its beginning."""
+
+    emissions: Tensor
+    n_words: Tensor
+    order: Tensor | None
+    """Where each word comes from, (n_sentences, longest); None if they did not move."""
+
+    def packed(self, values: Tensor) -> Tensor:
+        """A number for each word, moved as the words are."""
+        return values if self.order is None else values.gather(1, self.order)
+
+    def unpacked(self, values: Tensor) -> Tensor:
+        """A row for each word, moved back to where the words came from."""
+        return values if self.order is None else _rows(values, self.order.argsort(dim=1))
+
+    def lists(self, tags: Tensor) -> list[list[int]]:
+        """The tags of the words that are there."""
+        pairs = zip(tags.tolist(), self.n_words.tolist(), strict=True)
+        return [row[:n] for row, n in pairs]
+
+
+def _words(emissions: Tensor, present: Tensor) -> _Words:
+    n_words = present.sum(dim=1)
+    positions = torch.arange(present.shape[1], device=present.device)
+    if torch.equal(present, positions < n_words[:, None]):
+        return _Words(emissions, n_words, None)
+    order = (~present).to(torch.uint8).argsort(dim=1, stable=True)
+    return _Words(_rows(emissions, order), n_words, order)
+
+
+def _rows(values: Tensor, order: Tensor) -> Tensor:
+    return values.gather(1, order[:, :, None].expand_as(values))
+
+
+def _forbidden(allowed: Transitions | None, num_tags: int) -> list[Tensor]:
+    shapes = (num_tags,), (num_tags, num_tags), (num_tags,)
+    if allowed is None:
+        return [torch.zeros(shape, dtype=torch.bool) for shape in shapes]
+    masks: list[Any] = [torch.as_tensor(mask) for mask in allowed]
+    for name, mask, shape in zip(("first", "pairwise", "last"), masks, shapes, strict=True):
+        if mask.shape != shape or mask.dtype != torch.bool:
+            raise ValueError(
+                f"allowed.{name} is {mask.dtype} of shape {tuple(mask.shape)}; expected booleans "
+                f"of shape {shape} for {num_tags} tags."
+            )
+    return [~mask for mask in masks]

@@ -1,0 +1,81 @@
+"""A batch in blocks of sentences, asked by as many threads as PyTorch uses.
+
+Where a batch is cut depends on the batch alone, so that answers are the same, bit for bit, for any
+number of threads.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+import torch
+
+from partita.distribution.base import Distribution
+from partita.distribution.parts import PartDistribution
+from partita.structures.base import Structures
+from partita.structures.chains import Chains
+from partita.structures.forests import Forests
+from partita.structures.joined import JoinedStructures
+from partita.structures.trees import Trees
+
+BLOCK = 2**14
+"""Parts of a block: fewer are done before a second thread has begun."""
+MOST_BLOCKS = 16
+"""More threads than this gain nothing on the batches that networks are trained on."""
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+# A child process has none of its parent's threads, and would wait for them.
+os.register_at_fork(after_in_child=_pools.clear)
+
+
+def in_blocks(p: Distribution) -> Distribution:
+    """The same distribution, whose questions several threads answer; for flat vectors."""
+    structures = p.structures
+    n_blocks = min(structures.n_parts // BLOCK, structures.n_sentences, MOST_BLOCKS)
+    if n_blocks < 2:
+        return p
+    # The sentence that holds the first part of each block begins it.
+    firsts = np.arange(n_blocks) * (structures.n_parts / n_blocks)
+    cuts = np.unique(np.searchsorted(structures.part_offsets, firsts, side="right") - 1).tolist()
+    ends = [*cuts[1:], structures.n_sentences]
+    found = [some(structures, slice(*ends)) for ends in zip(cuts, ends, strict=True)]
+    blocks = [block for block in found if block is not None]
+    if len(blocks) < len(found):
+        return p
+    return PartDistribution.from_flat(JoinedStructures(blocks, run), p.scores)
+
+
+@singledispatch
+def some(structures: Structures, sentences: slice) -> Structures | None:
+    """Some neighbouring sentences of a batch alone; None for a kind that is not known here."""
+    return None
+
+
+@some.register
+def _(structures: Chains, sentences: slice) -> Structures:
+    return Chains(structures.n_words[sentences], structures.n_tags, shared=structures.shared)
+
+
+@some.register
+def _(structures: Trees, sentences: slice) -> Structures:
+    return type(structures)(
+        structures.n_words[sentences], structures.n_labels, single_root=structures.single_root
+    )
+
+
+@some.register
+def _(structures: Forests, sentences: slice) -> Structures:
+    return Forests(structures.hypergraphs[sentences])
+
+
+def run(function: Callable[..., Any], *iterables: Iterable[Any]) -> Iterable[Any]:
+    """`map` by as many threads as PyTorch uses."""
+    n_threads = torch.get_num_threads()
+    if n_threads == 1:
+        return map(function, *iterables)
+    if n_threads not in _pools:
+        _pools[n_threads] = ThreadPoolExecutor(n_threads, thread_name_prefix="partita")
+    return _pools[n_threads].map(function, *iterables)
