@@ -93,7 +93,7 @@ def _share(runs: list[Simulation], strategy: str, pool: Corpus) -> float:
 
 def tables(data: Path, *, quick: bool = False) -> list[Table]:
     """The replays on both corpora."""
-    options = {"n_threads": 1, "progress": False, "max_iterations": 10 if quick else 60}
+    options = {"workers": 1, "progress": False, "max_iterations": 10 if quick else 60}
     ewt, cora = data / "ud_en_ewt", data / "cora_citations"
     n_seeds, most = (1, 60) if quick else (2, None)
     return [

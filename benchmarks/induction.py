@@ -80,7 +80,7 @@ def speed(train: Corpus) -> Table:
                 alpha=0.0,
                 max_iterations=n_iterations,
                 loss_tolerance=0.0,
-                n_threads=n_threads,
+                workers=n_threads,
             )
             seconds.append(best_time(lambda: tagger.fit(train.sentences), 3, seconds=20.0))
         table.add(library=name, seconds_per_iteration=(seconds[1] - seconds[0]) / 10)

@@ -75,7 +75,7 @@ def compared(
         start = time.perf_counter()
         found = []
         for draw in draws:
-            tagger = Tagger(tag_column=column, n_threads=1, progress=False, **way, **options)
+            tagger = Tagger(tag_column=column, workers=1, progress=False, **way, **options)
             tags = [sentence.column(column) for sentence in draw.labelled]
             # Not the column: that of the unlabelled sentences is not to be seen.
             tagger.fit(draw.labelled, tags, unlabelled=draw.unlabelled if way else ())

@@ -87,7 +87,7 @@ def beside_crfsuite(task: Task, n_iterations: int, **options: Any) -> Table:
     """Seconds an iteration, at the same attributes and the same penalty."""
     table = Table(f"{task.name}: {n_iterations} iterations of L-BFGS at the same attributes")
     for pairs, n_threads in (("all", 1), ("all", 2), ("observed", 1), ("observed", 2)):
-        tagger = Tagger(tag_column=task.column, progress=False, n_threads=n_threads, **options)
+        tagger = Tagger(tag_column=task.column, progress=False, workers=n_threads, **options)
         tagger.set_params(max_iterations=n_iterations, pairs=pairs).fit(task.train)
         assert tagger.training_ is not None
         table.add(
@@ -186,7 +186,7 @@ def from_file(read: Callable[[], Task], n_iterations: int) -> Table:
     table = Table(f"From file to model, CRF++'s template, {n_iterations} iterations")
     start = time.perf_counter()
     task = read()
-    tagger = Tagger(tag_column=task.column, progress=False, features=TEMPLATE, n_threads=1)
+    tagger = Tagger(tag_column=task.column, progress=False, features=TEMPLATE, workers=1)
     tagger.set_params(max_iterations=n_iterations).fit(task.train)
     seconds = time.perf_counter() - start
     assert tagger.training_ is not None

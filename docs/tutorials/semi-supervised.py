@@ -14,7 +14,7 @@ words = [sentence.column("FORM") for sentence in unlabelled]
 
 
 def tagger(**options):
-    return pt.Tagger(tag_column="UPOS", columns=["FORM"], l2=0.3, n_threads=1, **options)
+    return pt.Tagger(tag_column="UPOS", columns=["FORM"], l2=0.3, workers=1, **options)
 
 
 few = tagger().fit(labelled)

@@ -20,7 +20,7 @@ for form, tag, chunk in zip(*map(sentence.column, ("FORM", "UPOS", "CHUNK")), st
 # A `Tagger` is a linear-chain conditional random field. Its features come from the words: the
 # word, its neighbours, prefixes, suffixes and its shape.
 
-tagger = pt.Tagger(tag_column="UPOS", l2=0.1, n_threads=1).fit(train)
+tagger = pt.Tagger(tag_column="UPOS", l2=0.1, workers=1).fit(train)
 print(tagger.training_.reason)
 print(f"accuracy on dev: {tagger.score(dev):.3f}")
 
@@ -28,7 +28,7 @@ print(f"accuracy on dev: {tagger.score(dev):.3f}")
 
 points = []
 for n_sentences in (10, 20, 50, 100, 200, 350):
-    learner = pt.Tagger(tag_column="UPOS", l2=0.1, n_threads=1).fit(train[:n_sentences])
+    learner = pt.Tagger(tag_column="UPOS", l2=0.1, workers=1).fit(train[:n_sentences])
     points.append((n_sentences, learner.score(dev)))
     print(f"{n_sentences:4} sentences: {points[-1][1]:.3f}")
 
@@ -64,7 +64,7 @@ print("\n".join(str(tagger.explain(words, 6)).splitlines()[:8]))
 # out no chunks (an `I-NP` after `B-VP`, say), neither in training nor in prediction.
 
 chunker = pt.Tagger(
-    columns=["FORM", "UPOS"], tag_column="CHUNK", scheme="IOB2", l2=0.1, n_threads=1
+    columns=["FORM", "UPOS"], tag_column="CHUNK", scheme="IOB2", l2=0.1, workers=1
 ).fit(train)
 print(f"accuracy: {chunker.score(dev):.3f}")
 

@@ -15,7 +15,7 @@ from partita.cli.train import translator as train_translator
 from partita.estimators.tagging import selection, simulation
 
 # An option that every command has.
-OTHERS = {"tagger": {"tag_column"}}
+OTHERS = {"tagger": {"tag_column"}, "hmm": {"tag_column"}}
 TABLES = {
     "tagger": train_tagger.ARGUMENTS,
     "hmm": train_hmm.ARGUMENTS,

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import partita as pt
-from partita.estimators.tagging.hidden_markov import Encoded, Layout
+from partita.estimators.base import NotFittedError
+from partita.estimators.tagging.hidden_markov_layout import Layout, SymbolRows
 from partita.estimators.tagging.word_symbols import WordSymbols, word_classes
 from partita.objectives.evidence import Evidence
 from partita.training import ModelFileError, build_corpus
@@ -45,7 +46,7 @@ def enumerated(parameters, words):
 
 def test_every_answer_against_enumeration():
     tagger, parameters = random_tagger(np.random.default_rng(0))
-    marginals = tagger.predict_marginals(WORDS, arrays=True)
+    marginals = tagger.predict_marginals(WORDS)
     best, predicted = tagger.k_best(WORDS, 4), tagger.predict(WORDS)
     likelihoods, entropies = tagger.log_likelihood(WORDS), tagger.entropy(WORDS)
     for index, words in enumerate(WORDS):
@@ -69,9 +70,10 @@ def test_every_answer_against_enumeration():
 
 def test_expected_counts_against_enumeration():
     tagger, parameters = random_tagger(np.random.default_rng(1))
-    layout = tagger.encoder_.layout
-    encoded = tagger.encoder_.encoded(WORDS, [[None] * len(words) for words in WORDS])
-    corpus = build_corpus(Evidence(), layout.batches(encoded, {"Evidence": None}), workers=1)
+    layout = tagger.model_.layout
+    pieces = tagger.model_.pieces(tagger.model_.encode(WORDS))
+    batches = [piece.batch({"Evidence": None}, None) for piece in pieces]
+    corpus = build_corpus(Evidence(), batches, workers=1)
     weights = layout.weights(tagger.log_start_, tagger.log_transitions_, tagger.log_emissions_)
     loss, gradient = corpus.value_and_gradient(weights)
     start, transitions, emissions = np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3))
@@ -125,7 +127,9 @@ def sentences_of(rng, size=60):
 @pytest.mark.parametrize("alpha", [0.0, 0.3])
 def test_likelihood_never_falls(alpha):
     words = sentences_of(np.random.default_rng(2))
-    tagger = pt.HiddenMarkovTagger(3, alpha=alpha, n_restarts=3, max_iterations=40).fit(words)
+    tagger = pt.HiddenMarkovTagger(n_tags=3, alpha=alpha, n_restarts=3, max_iterations=40).fit(
+        words
+    )
     assert len(tagger.histories_) == len(tagger.reasons_) == 3
     for history in tagger.histories_:
         assert len(history) > 1
@@ -139,7 +143,7 @@ def test_likelihood_never_falls(alpha):
 def test_likelihood_against_hmmlearn():
     hmm = pytest.importorskip("hmmlearn.hmm")
     words = [row for row in sentences_of(np.random.default_rng(3)) if len(row) > 1]
-    tagger = pt.HiddenMarkovTagger(3, alpha=0.0, min_count=1, max_iterations=5).fit(words)
+    tagger = pt.HiddenMarkovTagger(n_tags=3, alpha=0.0, min_count=1, max_iterations=5).fit(words)
     other = hmm.CategoricalHMM(3, n_iter=0, init_params="", params="")
     other.startprob_ = np.exp(tagger.log_start_)
     other.transmat_ = np.exp(tagger.log_transitions_)
@@ -153,7 +157,9 @@ def test_likelihood_against_hmmlearn():
 def test_induction_finds_two_kinds_of_words():
     rng = np.random.default_rng(4)
     words = [[rng.choice(["p", "q"]), rng.choice(["r", "s"])] * 3 for _ in range(50)]
-    tagger = pt.HiddenMarkovTagger(2, n_restarts=3).fit([[str(w) for w in row] for row in words])
+    tagger = pt.HiddenMarkovTagger(n_tags=2, n_restarts=3).fit(
+        [[str(w) for w in row] for row in words]
+    )
     (tags,) = tagger.predict([["p", "r", "q", "s"]])
     assert tags[0] == tags[2] != tags[1] == tags[3]
     assert set(tagger.tags_) == {"T0", "T1"}
@@ -164,7 +170,7 @@ def test_the_dictionary_is_respected():
     dictionary = {"0": ["N"], "1": ["V", "N"], "never": ["V"]}
     tagger = pt.HiddenMarkovTagger(dictionary=dictionary, n_tags=3, max_iterations=20).fit(words)
     assert tagger.tags_ == ("N", "V", "T0")
-    marginals = tagger.predict_marginals([*words, ["never", "0", "1"]])
+    marginals = tagger.predict_marginals([*words, ["never", "0", "1"]]).named()
     for sentence, rows in zip([*words, ["never", "0", "1"]], marginals, strict=True):
         for word, row in zip(sentence, rows, strict=True):
             for tag, p in row.items():
@@ -193,7 +199,7 @@ def test_unlabelled_words_start_from_the_model_of_the_labels():
     assert tagger.score(words, tags) == 1.0
     assert (np.diff(tagger.histories_[0]) >= -1e-9).all()
     with pytest.raises(ValueError, match="unlabelled_weight is 0"):
-        pt.HiddenMarkovTagger(2, unlabelled_weight=0).fit(words)
+        pt.HiddenMarkovTagger(n_tags=2, unlabelled_weight=0).fit(words)
 
 
 def test_partial_labels_are_kept():
@@ -241,7 +247,7 @@ def test_word_symbols():
 
 def test_saved_and_loaded_to_the_last_bit(tmp_path):
     words = sentences_of(np.random.default_rng(7))
-    tagger = pt.HiddenMarkovTagger(3, dictionary={"0": ("A",)}, max_iterations=5).fit(words)
+    tagger = pt.HiddenMarkovTagger(n_tags=3, dictionary={"0": ("A",)}, max_iterations=5).fit(words)
     tagger.save(tmp_path / "model")
     loaded = pt.HiddenMarkovTagger.load(tmp_path / "model")
     assert loaded.tags_ == tagger.tags_
@@ -259,7 +265,9 @@ def test_saved_and_loaded_to_the_last_bit(tmp_path):
 def test_same_seed_same_model_for_any_number_of_threads():
     words = sentences_of(np.random.default_rng(8), size=200)
     one, two, other = (
-        pt.HiddenMarkovTagger(3, seed=seed, n_threads=n, max_iterations=10, n_restarts=2).fit(words)
+        pt.HiddenMarkovTagger(n_tags=3, seed=seed, workers=n, max_iterations=10, n_restarts=2).fit(
+            words
+        )
         for seed, n in ((1, 1), (1, 2), (2, 1))
     )
     assert (one.log_emissions_ == two.log_emissions_).all()
@@ -268,21 +276,21 @@ def test_same_seed_same_model_for_any_number_of_threads():
 
 def test_arguments_are_kept_and_copied():
     dictionary = {"a": ["X"]}
-    tagger = pt.HiddenMarkovTagger(2, alpha=0.5, dictionary=dictionary)
+    tagger = pt.HiddenMarkovTagger(n_tags=2, alpha=0.5, dictionary=dictionary)
     assert tagger.get_params()["dictionary"] is dictionary
     copy = pt.HiddenMarkovTagger(**tagger.get_params())
     assert copy.set_params(alpha=1.0).alpha == 1.0
     assert repr(tagger) == "HiddenMarkovTagger(n_tags=2, alpha=0.5, dictionary={'a': ['X']})"
-    with pytest.raises(ValueError, match="no argument 'beta'; it has n_tags, alpha"):
+    with pytest.raises(ValueError, match="no option 'beta'; it has n_tags, alpha"):
         tagger.set_params(beta=1)
 
 
 def test_cloned_by_scikit_learn():
     base = pytest.importorskip("sklearn.base")
-    tagger = pt.HiddenMarkovTagger(2, alpha=0.5).fit([["a", "b"]])
+    tagger = pt.HiddenMarkovTagger(n_tags=2, alpha=0.5).fit([["a", "b"]])
     copy = base.clone(tagger)
     assert copy.get_params() == tagger.get_params()
-    assert not hasattr(copy, "encoder_")
+    assert not hasattr(copy, "model_")
 
 
 def test_empty_sentences():
@@ -298,13 +306,13 @@ def test_empty_sentences():
     [
         ({}, [["a"]], None, "say how many tags there are: n_tags"),
         ({"n_tags": 1}, [["a", "b"]], [["X", "Y"]], "name 2 tags"),
-        ({}, ["the dog"], [["X"]], "Split text into words first"),
-        ({}, [["a", "b"]], [["X"]], "has 2 words and the tags"),
-        ({}, [["a"]], [["X"], ["Y"]], "tags of 2 sentences came for 1"),
+        ({}, ["the dog"], [["X"]], "Split it into words first"),
+        ({}, [["a", "b"]], [["X"]], "has 2 words and 1 tags"),
+        ({}, [["a"]], [["X"], ["Y"]], "1 sentences came with tags for 2"),
         ({}, [[]], [[]], "no words to learn from"),
         ({"alpha": -1.0}, [["a"]], [["X"]], "alpha is -1.0"),
         ({"n_restarts": 0}, [["a"]], [["X"]], "n_restarts is 0"),
-        ({"dictionary": {"a": "X"}}, [["a"]], [["X"]], "expected a list of at least"),
+        ({"dictionary": {"a": "X"}}, [["a"]], [["X"]], "lists of at least one tag"),
         ({"dictionary": {"a": ["Y"]}}, [["a"]], [["X"]], "which the dictionary does not"),
     ],
 )
@@ -314,26 +322,25 @@ def test_what_cannot_be(arguments, sentences, tags, message):
 
 
 def test_questions_that_cannot_be_answered():
-    with pytest.raises(RuntimeError, match="call fit, or load"):
+    with pytest.raises(NotFittedError, match="call fit, or load"):
         pt.HiddenMarkovTagger().predict([["a"]])
     tagger = pt.HiddenMarkovTagger().fit([["a"]], [["X"]])
-    with pytest.raises(ValueError, match="the tag 'Z' was given; the model knows X"):
+    with pytest.raises(ValueError, match="the tag 'Z', which the model does not know; it knows X"):
         tagger.predict([["a"]], fixed=[["Z"]])
-    with pytest.raises(ValueError, match="is empty"):
-        list(tagger.distributions([["a"], []]))
+    assert [p.structures.n_sentences for p in tagger.distributions([["a"], []])] == [1]
 
 
 def test_without_smoothing_the_unseen_is_impossible():
     tagger = pt.HiddenMarkovTagger(alpha=0.0, min_count=1).fit([["a", "b"]], [["X", "Y"]])
     assert tagger.log_likelihood([["a", "b"], ["b", "a"]]).tolist() == [0.0, -np.inf]
     assert tagger.log_prob([["a", "b"]], [["Y", "?"]]).tolist() == [-np.inf]
-    with pytest.raises(ValueError, match="sentence 2 .* has probability 0.* alpha above 0"):
+    with pytest.raises(ValueError, match="sentence 2 .* no possible sequence .* alpha above 0"):
         tagger.predict([["a"], [], ["b", "a"]])
 
 
 def test_layout_counts_start_and_transitions_apart():
     layout = Layout(2, np.eye(2, dtype=bool), np.ones((2, 2), dtype=bool))
-    words = Encoded(np.array([2, 1]), np.array([0, 1, -1]), np.full((3, 2), -1))
+    words = SymbolRows(np.array([2, 1]), np.array([0, 1, -1]), np.full((3, 2), -1))
     start, transitions, emissions = layout.split(layout.counts(words, np.array([0, 1, 1])))
     assert start.tolist() == [1.0, 1.0]
     assert transitions.tolist() == [[0.0, 1.0], [0.0, 0.0]]

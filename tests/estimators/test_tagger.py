@@ -62,7 +62,7 @@ def test_the_optimum_is_that_of_crfsuite(tagger):
 
 def test_threads_do_not_change_the_model():
     models = [
-        Tagger(features=SIMPLE, n_threads=n, optimiser=optimiser, max_iterations=5, seed=3)
+        Tagger(features=SIMPLE, workers=n, optimiser=optimiser, max_iterations=5, seed=3)
         .fit(WORDS, TAGS)
         .weights_
         for optimiser in ("lbfgs", "adam")
@@ -182,7 +182,7 @@ def test_expectation_constraints_alone(distance):
     found.set_params(constraint_distance=distance).fit(WORDS)
     marginals = [
         row["DET"]
-        for words, rows in zip(WORDS, found.predict_marginals(WORDS), strict=True)
+        for words, rows in zip(WORDS, found.predict_marginals(WORDS).named(), strict=True)
         for word, row in zip(words, rows, strict=True)
         if word == "the"
     ]
@@ -215,18 +215,18 @@ def test_weights_of_classes_and_sentences(tagger):
     features = "FORM[0]\ntransition:"
 
     def share(**options):
-        weights = options.pop("sample_weights", None)
+        weights = options.pop("sample_weight", None)
         found = Tagger(features=features, l2=1e-3, **options)
-        found.fit(words, tags, sample_weights=weights)
-        return found.predict_marginals([["x"]])[0][0]["B"]
+        found.fit(words, tags, sample_weight=weights)
+        return found.predict_marginals([["x"]]).named()[0][0]["B"]
 
     assert share() == pytest.approx(0.25, abs=0.01)
     assert share(class_weights={"B": 3.0}) == pytest.approx(0.5, abs=0.01)
     assert share(class_weights="balanced") == pytest.approx(0.5, abs=0.01)
-    assert share(sample_weights=[1, 1, 1, 3]) == pytest.approx(0.5, abs=0.01)
-    assert share(sample_weights=[0, 0, 1, 1]) == pytest.approx(0.5, abs=0.01)
-    with pytest.raises(ValueError, match="3 sample_weights came for 4 sentences"):
-        share(sample_weights=[1, 1, 1])
+    assert share(sample_weight=[1, 1, 1, 3]) == pytest.approx(0.5, abs=0.01)
+    assert share(sample_weight=[0, 0, 1, 1]) == pytest.approx(0.5, abs=0.01)
+    with pytest.raises(ValueError, match="sample_weight has 3 numbers for 4 sentences"):
+        share(sample_weight=[1, 1, 1])
     with pytest.raises(ValueError, match="class_weights has the tag 'C'"):
         share(class_weights={"C": 1.0})
 
@@ -253,13 +253,12 @@ def test_hard_schemes():
         for sequence in found.predict(words, decoder=decoder):
             assert sequence[0].startswith("B")
             assert "B-VP I-NP" not in " ".join(sequence)
-    marginals = found.predict_marginals(words, arrays=True)[0]
+    marginals = found.predict_marginals(words)[0]
     assert marginals[0, found.tags_.index("I-NP")] == 0.0
     assert found.log_prob(words, [["I-NP", "I-NP", "I-NP"]])[0] == -np.inf
     with pytest.raises(ValueError, match=r"sentence 1 .* break IOB2 at word 0: I-NP B-NP"):
         Tagger(scheme="IOB2").fit([["a", "b"]] * 2, [["B-NP", "?"], ["I-NP", "B-NP"]])
-    with pytest.raises(ValueError, match="spell out no chunks"):
-        Tagger(scheme="auto").fit(WORDS, TAGS)
+    assert Tagger(scheme="auto", max_iterations=1).fit(WORDS, TAGS).model_.tags.scheme is None
 
 
 @pytest.mark.parametrize(
@@ -267,7 +266,7 @@ def test_hard_schemes():
     [
         ([["a"]], [["A", "B"]], r"sentence 0 .* has 1 words and 2 tags"),
         ([["a"]], [["A"], ["B"]], "1 sentences came with tags for 2"),
-        ([["a"], []], [["A"], []], r"sentence 1 .* has no words; leave it out"),
+        ([[], []], [[], []], "no words to learn from"),
         ([["a"]], [["?"]], "no word has a known tag"),
         ([["a"]], None, "no word has a known tag"),
         (["a b"], [["A"]], "sentence 0 is the text 'a b'"),
@@ -284,7 +283,7 @@ def test_errors_of_data(words, tags, message):
 
 @pytest.mark.parametrize("name", ["scheme", "objective", "optimiser"])
 def test_errors_of_arguments(name):
-    with pytest.raises(ValueError, match=f"{name} is 'x'; expected one of"):
+    with pytest.raises(ValueError, match=f"{name} is 'x'; expected '"):
         Tagger(**{name: "x"}).fit(WORDS, TAGS)
 
 

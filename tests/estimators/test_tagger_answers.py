@@ -28,12 +28,12 @@ def enumerated(tagger):
 
 def test_probabilities_by_enumeration(tagger, enumerated):
     assert sum(enumerated.values()) == pytest.approx(1.0, abs=1e-12)
-    marginals = tagger.predict_marginals([SENTENCE])[0]
+    marginals = tagger.predict_marginals([SENTENCE]).named()[0]
     for word, row in enumerate(marginals):
         for tag, probability in row.items():
             total = sum(p for tags, p in enumerated.items() if tags[word] == tag)
             assert probability == pytest.approx(total, abs=1e-12)
-    array = tagger.predict_marginals([SENTENCE], arrays=True)[0]
+    array = tagger.predict_marginals([SENTENCE])[0]
     assert array.shape == (3, 4)
     partial = tagger.log_prob([SENTENCE], [["?", "NOUN", "?"]])[0]
     assert np.exp(partial) == pytest.approx(marginals[1]["NOUN"], abs=1e-12)
@@ -49,7 +49,7 @@ def test_best_sequences_by_enumeration(tagger, enumerated):
     assert tagger.predict([SENTENCE]) == [list(ranked[0])]
     fixed = next(tags for tags in ranked if tags[1] == "VERB")
     assert tagger.predict([SENTENCE], fixed=[["?", "VERB", None]]) == [list(fixed)]
-    rows = tagger.predict_marginals([SENTENCE])[0]
+    rows = tagger.predict_marginals([SENTENCE]).named()[0]
     assert tagger.predict([SENTENCE], decoder="risk") == [[max(row, key=row.get) for row in rows]]
 
 
@@ -76,7 +76,7 @@ def test_many_sentences_are_answered_as_one_by_one(tagger):
     assert together[17] == []
     assert together[::30] == [tagger.predict([sentence])[0] for sentence in words[::30]]
     assert tagger.entropy(words)[17] == 0.0
-    assert tagger.predict_marginals(words)[17] == []
+    assert tagger.predict_marginals(words)[17].shape == (0, 4)
     assert tagger.k_best(words, 2)[17] == [([], 0.0)]
     assert tagger.predict([]) == []
 
@@ -93,12 +93,13 @@ def test_explanations_sum_to_the_difference_of_scores(features):
             for tags in (explanation.tags, explanation.other_tags)
         ]
         assert explanation.difference == pytest.approx(scores[0] - scores[1], abs=1e-10)
-        assert explanation.tags[word] == explanation.tag
-        assert explanation.other_tags[word] == explanation.runner_up != explanation.tag
-        assert (
-            explanation.probability == found.predict_marginals([SENTENCE])[0][word][explanation.tag]
-        )
-        assert explanation.tag in str(explanation)
+        decision = explanation.decision
+        assert explanation.tags[word] == decision.answer
+        assert explanation.other_tags[word] == decision.rival != decision.answer
+        named = found.predict_marginals([SENTENCE]).named()
+        assert decision.probability == named[0][word][decision.answer]
+        assert decision.answer in str(explanation)
+        assert decision.rival in explanation._repr_html_()
     with pytest.raises(ValueError, match="word is 3; expected 0 to 2"):
         found.explain(SENTENCE, 3)
 
@@ -138,8 +139,8 @@ def test_saved_and_loaded_to_the_last_bit(kind, tmp_path):
     assert loaded.tags_ == tagger.tags_
     assert np.array_equal(loaded.weights_, tagger.weights_)
     for old, new in zip(
-        tagger.predict_marginals(words, arrays=True),
-        loaded.predict_marginals(words, arrays=True),
+        tagger.predict_marginals(words),
+        loaded.predict_marginals(words),
         strict=True,
     ):
         assert np.array_equal(old, new)
@@ -150,7 +151,7 @@ def test_saved_and_loaded_to_the_last_bit(kind, tmp_path):
 
 
 def test_what_cannot_be_answered(tagger, tmp_path):
-    with pytest.raises(ValueError, match=r"sentence 0 .* has the tag 'X', which training never"):
+    with pytest.raises(ValueError, match=r"sentence 0 .* the tag 'X', which the model does not"):
         tagger.log_prob([["a"]], [["X"]])
     assert tagger.score([["a", "dog"]], [["DET", "X"]]) == 0.5
     with pytest.raises(ValueError, match="learnt nothing yet"):
@@ -174,5 +175,5 @@ def test_fixed_tags_that_break_the_scheme_name_their_sentence():
     many = words * 300  # several batches
     fixed = [["?"] * len(sentence) for sentence in many]
     fixed[5990] = ["I-NP"] + ["?"] * (len(many[5990]) - 1)
-    with pytest.raises(ValueError, match=r"sentence 5990 .* no sequence in the scheme IOB2"):
+    with pytest.raises(ValueError, match=r"sentence 5990 .* no possible sequence .* scheme IOB2"):
         tagger.predict(many, fixed=fixed)

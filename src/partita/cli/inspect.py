@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from partita.cli.answers import table
 from partita.cli.families import Family, run_family
 from partita.cli.models import Model, load_model
 from partita.cli.options import Commands, Options, add_command, write
@@ -36,11 +35,6 @@ def _by_features(model: Model, options: Options) -> None:
     write(str(model.estimator.inspect(options.n_features)))
 
 
-def _by_probabilities(model: Model, options: Options) -> None:
-    for line in _hidden_markov(model.estimator, options.n_features):
-        write(line)
-
-
 def _by_translations(model: Model, options: Options) -> None:
     """The likeliest translations of the words that occur most, and of jumps."""
     for line in _aligner(model.estimator, options.n_features):
@@ -48,8 +42,9 @@ def _by_translations(model: Model, options: Options) -> None:
 
 
 FAMILIES = (
-    Family("taggers, parsers and translators", ("tagger", "parser", "translator"), _by_features),
-    Family("hidden Markov models", ("hmm",), _by_probabilities),
+    Family(
+        "taggers, parsers and translators", ("tagger", "hmm", "parser", "translator"), _by_features
+    ),
     Family("aligners", ("aligner",), _by_translations),
 )
 
@@ -66,27 +61,6 @@ def _about(model: Model) -> Iterator[str]:
 def _short(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 40 else text[:40] + "..."
-
-
-def _hidden_markov(tagger: Any, n_words: int) -> Iterator[str]:
-    """The likeliest words of each tag, and the probabilities of transitions."""
-    import numpy as np
-
-    symbols = [*tagger.symbols_.words, *(f"<{name}>" for name in tagger.symbols_.classes)]
-    for number, tag in enumerate(tagger.tags_):
-        emissions = np.exp(tagger.log_emissions_[:, number])
-        best = np.argsort(-emissions, kind="stable")[:n_words]
-        yield tag
-        for index in best.tolist():
-            if emissions[index] > 0:
-                yield f"  {emissions[index]:9.4f}  {symbols[index]}"
-    yield ""
-    rows = [("from \\ to", *tagger.tags_)]
-    starts = np.exp(tagger.log_start_).tolist()
-    rows.append(("(start)", *(f"{value:.3f}" for value in starts)))
-    for tag, values in zip(tagger.tags_, np.exp(tagger.log_transitions_).tolist(), strict=True):
-        rows.append((tag, *(f"{value:.3f}" for value in values)))
-    yield from table(rows)
 
 
 def _aligner(aligner: Any, n_words: int) -> Iterator[str]:

@@ -75,7 +75,13 @@ def is_model(path: str) -> bool:
 
 def save_model(path: str, estimator: Any, about: Mapping[str, Any]) -> None:
     """Write a model in one step, with what the command must know beside what the estimator does."""
-    estimator.save(path, {ABOUT: dict(about)})
+    from partita.estimators import files
+    from partita.estimators.base import Estimator
+
+    if isinstance(estimator, Estimator):
+        files.write(path, estimator, {ABOUT: dict(about)})
+    else:
+        estimator.save(path, {ABOUT: dict(about)})
 
 
 def check_output(path: str) -> None:

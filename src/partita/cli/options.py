@@ -113,6 +113,11 @@ def read_document(path: str, options: Options) -> Document:
     return document
 
 
+def read_workers(text: str) -> int | str:
+    """A number of threads, or "ray", or "ray:4"."""
+    return int(text) if text.isdigit() else text
+
+
 def name_list(text: str) -> list[str]:
     """Names with commas between them."""
     return [name for name in text.split(",") if name]

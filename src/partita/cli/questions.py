@@ -47,22 +47,10 @@ def predicted(
     model: Model, sentences: Sequence[Sentence], fixed: Fixed | None = None, decoder: str = "best"
 ) -> list[list[str]]:
     """Tags for each sentence, see `Tagger.predict`."""
-    estimator = model.estimator
-    if model.kind == "tagger":
-        found: list[list[str]] = estimator.predict(sentences, fixed=fixed, decoder=decoder)
-        return found
     if fixed is not None:
         _check_known(model, sentences, fixed)
-    if decoder == "best":
-        found = estimator.predict(sentences, fixed=fixed)
-        return found
-    if fixed is not None:
-        raise ValueError(
-            f"{model.path} holds a model of kind {model.kind!r}, which keeps fixed tags only with "
-            "the decoder best. Leave out --fixed or --decoder."
-        )
-    rows = marginals(model, sentences)
-    return [[estimator.tags_[number] for number in each.argmax(axis=1)] for each in rows]
+    found: list[list[str]] = model.estimator.predict(sentences, fixed=fixed, decoder=decoder)
+    return found
 
 
 def _check_known(model: Model, sentences: Sequence[Sentence], tags: Fixed) -> None:
@@ -78,7 +66,7 @@ def _check_known(model: Model, sentences: Sequence[Sentence], tags: Fixed) -> No
 
 def marginals(model: Model, sentences: Sequence[Sentence]) -> list[FloatArray]:
     """The probability of each tag at each word, (n, s) for each sentence."""
-    found: list[FloatArray] = model.estimator.predict_marginals(sentences, arrays=True)
+    found: list[FloatArray] = model.estimator.predict_marginals(sentences)
     return found
 
 
@@ -97,13 +85,8 @@ def log_probabilities(
     model: Model, sentences: Sequence[Sentence], tags: Sequence[Sequence[str]]
 ) -> FloatArray:
     """log p(tags | words) of each sentence."""
-    estimator = model.estimator
-    if model.kind == "tagger":
-        found: FloatArray = estimator.log_prob(sentences, tags)
-        return found
-    together = [p.log_partition for p in estimator.distributions(sentences, tags)]
-    difference: FloatArray = np.concatenate(together) - estimator.log_likelihood(sentences)
-    return difference
+    found: FloatArray = model.estimator.log_prob(sentences, tags)
+    return found
 
 
 def entropies(model: Model, sentences: Sequence[Sentence]) -> FloatArray:

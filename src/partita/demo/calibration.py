@@ -13,7 +13,7 @@ def section(settings: Settings) -> Section:
     """A reliability diagram of the tagger from few labels."""
     test = tagged("dev")
     tagger = few_labels_tagger(FEW, settings.seed)
-    p = np.concatenate(tagger.predict_marginals(test.words, arrays=True))
+    p = np.concatenate(tagger.predict_marginals(test.words))
     right = np.array([tag for tags in test.tags for tag in tags])
     found = np.array(tagger.tags_)[p.argmax(axis=1)]
     bins = reliability(p.max(axis=1), found == right)

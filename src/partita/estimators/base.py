@@ -3,11 +3,12 @@
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, ClassVar, NamedTuple, Self
 
 from partita.arrays import Array
 from partita.estimators import files
-from partita.estimators.options import Declared
+from partita.estimators.options import Declared, declared
 from partita.training.trainer import TrainingResult
 
 
@@ -23,12 +24,13 @@ class Stored(NamedTuple):
     arrays: Mapping[str, Array]
 
 
+@declared
 class Estimator(Declared):
     """A model that learns by `fit` and is kept in a file by `save`."""
 
     kind: ClassVar[str]
     """What a model file says it holds, and `partita train` makes."""
-    training_: TrainingResult | None
+    training_: TrainingResult | None = field(init=False)
     """The run of `fit`; None after `load`."""
 
     def __sklearn_is_fitted__(self) -> bool:

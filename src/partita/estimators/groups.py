@@ -102,7 +102,7 @@ class Descent(Declared):
     max_iterations: int | None = option(
         None,
         "the most iterations, or passes with mini-batches; good defaults if left out",
-        at_least(1),
+        at_least(0),
     )
     loss_tolerance: float | None = option(
         None,

@@ -217,18 +217,23 @@ def options_of(owner: "type[Declared]") -> tuple[Option, ...]:
     return owner.declared_options
 
 
-@typing.dataclass_transform(eq_default=False, kw_only_default=True)
+@typing.dataclass_transform(
+    eq_default=False, kw_only_default=True, field_specifiers=(dataclasses.field,)
+)
 def declared(owner: type[Owner]) -> type[Owner]:
     """A class of options: its constructor takes them by keyword, its docstring lists them."""
     own_docstring = inspect.cleandoc(owner.__doc__ or "")
     made: Any = dataclass(kw_only=True, eq=False, repr=False)(owner)
     # A class may name itself in its annotations.
     hints = typing.get_type_hints(made, localns={owner.__name__: owner})
-    made.declared_options = tuple(
-        Option(each.name, kind_of(hints[each.name]), each.default, each.metadata["about"])
+    found = {
+        each.name: Option(each.name, kind_of(hints[each.name]), each.default, about)
         for each in dataclasses.fields(made)
-        if "about" in each.metadata
-    )
+        if (about := each.metadata.get("about")) is not None
+    }
+    # A class's own options come before those of the groups that it shares with others.
+    names = (name for each in made.__mro__ for name in each.__dict__.get("__annotations__", ()))
+    made.declared_options = tuple(found[name] for name in dict.fromkeys(names) if name in found)
     made.__doc__ = f"{own_docstring}\n\n{parameters_text(made)}"
     return typing.cast(type[Owner], made)
 

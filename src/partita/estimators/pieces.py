@@ -32,7 +32,8 @@ class Piece:
     def batch(self, targets: Mapping[str, Any], sample_weights: FloatArray | None) -> Batch:
         """These sentences as a batch to learn from."""
         structures: Structures = self.structures
-        weights = None if sample_weights is None else sample_weights[self.sentences]
+        span = slice(self.sentences.start, self.sentences.stop)
+        weights = None if sample_weights is None else sample_weights[span]
         return Batch(self.kind, structures, self.features, targets, weights)
 
 

@@ -10,16 +10,31 @@ Tagged = Sequence[Sequence[str]]
 """The tags of each sentence."""
 
 
-def accuracy(gold: Tagged, predicted: Tagged) -> float:
+def accuracy(
+    gold: Tagged, predicted: Tagged, sample_weight: Sequence[float] | None = None
+) -> float:
     """The share of words whose tag is right, of those whose gold tag is known (not `?`).
 
-    NaN if there are no such words.
+    With `sample_weight`, a number for each sentence, each of its words counts so much. NaN if there
+    are no such words.
 
     >>> accuracy([["D", "N"], ["V"]], [["D", "V"], ["V"]])
     0.6666666666666666
+    >>> accuracy([["D", "N"], ["V"]], [["D", "V"], ["V"]], sample_weight=[1.0, 2.0])
+    0.75
     """
-    pairs = Counter(a == b for a, b in tag_pairs(gold, predicted) if a != UNKNOWN)
-    return pairs[True] / pairs.total() if pairs else float("nan")
+    check_alike(gold, predicted)
+    weights = [1.0] * len(gold) if sample_weight is None else list(map(float, sample_weight))
+    if len(weights) != len(gold):
+        raise ValueError(
+            f"sample_weight has {len(weights)} numbers for {len(gold)} sentences; expected one for "
+            "each."
+        )
+    right = known = 0.0
+    for tags, others, weight in zip(gold, predicted, weights, strict=True):
+        known += weight * sum(a != UNKNOWN for a in tags)
+        right += weight * sum(a == b and a != UNKNOWN for a, b in zip(tags, others, strict=True))
+    return right / known if known else float("nan")
 
 
 class TagScores(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,13 @@ class Lexicon:
             self.values[view] = values
             self._value_ids[view] = {value: number for number, value in enumerate(values)}
             self._tables[view] = self._numbers(view, seen)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Functions of views cannot be pickled, but found again by their names.
+        return {**self.__dict__, "_functions": list(self._functions)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = {**state, "_functions": {v: find_parts(v) for v in state["_functions"]}}
 
     def codes(self, words: Sequence[str]) -> Mapping[str, IntArray]:
         """For each view its numbers at each word, (most things it sees in one, n).

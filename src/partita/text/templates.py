@@ -25,6 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from partita.data.errors import DataError
+from partita.data.text import read_text
 from partita.text import crfpp
 from partita.text.fields import Field, Template
 from partita.text.views import BAR, NOTHING, find_parts
@@ -59,6 +60,11 @@ def read_templates(given: Description) -> tuple[Template, ...]:
                 "of templates, or a path (pathlib.Path) to a file with it."
             )
     return tuple(given)
+
+
+def read_template_file(path: str) -> tuple[Template, ...]:
+    """The templates of a file; its name is for messages."""
+    return parse_templates(read_text(path), path)
 
 
 def parse_templates(text: str, source: str = MEMORY) -> tuple[Template, ...]:

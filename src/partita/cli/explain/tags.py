@@ -21,14 +21,15 @@ def run(model: Model, options: Options) -> None:
     _show(sentence, model.estimator.explain(sentence, word), options.n_features)
 
 
-FAMILY = Family("taggers", ("tagger",), run)
+FAMILY = Family("taggers", ("tagger", "hmm"), run)
 
 
 def _show(sentence: Sentence, explanation: Any, n_features: int) -> None:
     words = sentence.column("FORM" if "FORM" in sentence.names else sentence.names[0])
     where = f"{words[explanation.word]!r} (word {explanation.word + 1})"
-    write(f"{where} has {explanation.tag} with probability {explanation.probability:.4f},")
-    write(f"and {explanation.runner_up} with probability {explanation.runner_up_probability:.4f}.")
+    _, tag, rival, probability, rival_probability = explanation.decision
+    write(f"{where} has {tag} with probability {probability:.4f},")
+    write(f"and {rival} with probability {rival_probability:.4f}.")
     write()
     for name, tags in (("best", explanation.tags), ("other", explanation.other_tags)):
         write(f"{name:6}" + " ".join(map("/".join, zip(words, tags, strict=True))))

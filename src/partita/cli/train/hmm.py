@@ -3,7 +3,7 @@
 from typing import Any
 
 from partita.cli.labels import add_lessons, read_lessons
-from partita.cli.models import check_output, estimator_class, save_model
+from partita.cli.models import check_output, estimator_class, load_model, save_model
 from partita.cli.options import (
     RUN,
     Argument,
@@ -12,10 +12,10 @@ from partita.cli.options import (
     add_arguments,
     add_command,
     given,
+    read_workers,
     say,
 )
-from partita.data.errors import DataError
-from partita.data.text import read_text
+from partita.data.dictionaries import read_dictionary
 
 ARGUMENTS = (
     Argument("n_tags", int, None, "number of tags, where not all are named by labels"),
@@ -28,9 +28,10 @@ ARGUMENTS = (
     Argument("n_restarts", int, 1, "random starts of expectation-maximisation; the best is kept"),
     Argument("max_iterations", int, 100, "most iterations of expectation-maximisation"),
     Argument("loss_tolerance", float, 1e-6, "stop when the loss falls by less than this share"),
+    Argument("warm_start", str, None, "a model to start from", metavar="MODEL"),
     *RUN,
     Argument("seed", int, 0, "all randomness follows from it"),
-    Argument("n_threads", int, None, "threads (default: all cores)"),
+    Argument("workers", read_workers, None, "threads (default: all cores), or ray:N"),
     Argument("progress", bool, None, "show progress (default: on a terminal)"),
 )
 
@@ -55,7 +56,7 @@ def run(options: Options) -> int:
         say(reason)
     save_model(options.output, tagger, {"column": labelled.column, "scheme": options.convert})
     say(f"Wrote {options.output}: {len(tagger.tags_)} tags")
-    return int(any(reason.startswith("Interrupted") for reason in tagger.reasons_))
+    return int(tagger.training_.interrupted)
 
 
 def make(options: Options) -> Any:
@@ -63,18 +64,6 @@ def make(options: Options) -> Any:
     arguments = given(options, ARGUMENTS)
     if "dictionary" in arguments:
         arguments["dictionary"] = read_dictionary(arguments["dictionary"])
+    if "warm_start" in arguments:
+        arguments["warm_start"] = load_model(arguments["warm_start"]).estimator
     return estimator_class("hmm")(**arguments)
-
-
-def read_dictionary(path: str) -> dict[str, list[str]]:
-    """Words with the tags they may have, a line each."""
-    dictionary: dict[str, list[str]] = {}
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        word, *tags = line.split() or [""]
-        if word and not tags:
-            raise DataError(
-                path, number, f"found {word!r} alone; expected a word and the tags it may have."
-            )
-        if word:
-            dictionary.setdefault(word, []).extend(tags)
-    return dictionary

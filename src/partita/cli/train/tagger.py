@@ -13,6 +13,7 @@ from partita.cli.options import (
     add_command,
     given,
     name_list,
+    read_workers,
     say,
 )
 from partita.data.constraints import read_constraints
@@ -34,17 +35,25 @@ ARGUMENTS = (
     Argument("min_count", int, None, "leave out attributes that occur less often"),
     Argument("pairs", str, "all", "of attribute and tag that have weights", ("all", "observed")),
     Argument("columns", name_list, None, "to learn from", metavar="NAME,..."),
-    Argument("scheme", str, None, "tags must spell out chunks", ("auto", *SCHEMES)),
-    Argument("objective", str, "likelihood", "what is minimised", ("likelihood", "risk")),
+    Argument("scheme", str, "auto", "tags must spell out chunks", ("auto", *SCHEMES)),
+    Argument(
+        "objective",
+        str,
+        "likelihood",
+        "what is minimised",
+        ("likelihood", "risk", "softmax-margin"),
+    ),
     Argument("l2", float, 1.0, "penalty on the squares of weights"),
     Argument("l1", float, 0.0, "penalty on the sizes of weights"),
-    Argument("optimiser", str, "lbfgs", "how", ("lbfgs", "owlqn", "adam", "adagrad", "sgd")),
+    Argument("optimiser", str, None, "how", ("lbfgs", "owlqn", "adam", "adagrad", "sgd")),
     Argument("max_iterations", int, None, "most iterations"),
+    Argument("loss_tolerance", float, None, "stop when the loss falls by less than this share"),
     Argument(
         "class_weights", class_weights, None, "balanced, or weights", metavar="TAG=WEIGHT,..."
     ),
     Argument("entropy_weight", float, 0.0, "of the entropy of unlabelled sentences"),
     Argument("entropy_ramp", int, 20, "iterations until that weight is reached"),
+    Argument("renyi_alpha", float, None, "order of the entropy, if it is to be Rényi's"),
     Argument(
         "share_weight", float, None, "that tags there are as frequent (default: 1 with entropy)"
     ),
@@ -54,7 +63,7 @@ ARGUMENTS = (
     Argument("warm_start", str, None, "a tagger to start from", metavar="MODEL"),
     *RUN,
     Argument("seed", int, 0, "all randomness follows from it"),
-    Argument("n_threads", int, None, "threads (default: all cores)"),
+    Argument("workers", read_workers, None, "threads (default: all cores), or ray:N"),
     Argument("progress", bool, None, "show progress (default: on a terminal)"),
 )
 """Those of `Tagger`; `tag_column` is an option of every command."""
@@ -83,7 +92,7 @@ def run(options: Options) -> int:
         labelled.sentences,
         labelled.tags,
         unlabelled=files.unlabelled,
-        sample_weights=weights,
+        sample_weight=weights,
         held_out=files.held_out,
     )
     say(tagger.training_.reason)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.distribution.linear_chain import LinearChain
-from partita.estimators.tagging.tag_labels import TagSet
+from partita.estimators.pieces import Piece
+from partita.estimators.tagging.tags import TagSet
 from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.chains import tag_features
 from partita.features.matrix import FixedScores
@@ -21,16 +22,6 @@ from partita.text.words import read_words
 from partita.training.batches import cut
 
 AnyFeatures: TypeAlias = TemplateFeatures | NamedFeatures
-
-
-class Piece(NamedTuple):
-    """Neighbouring sentences whose scores fit into the cache."""
-
-    sentences: range
-    chains: Chains
-    features: FeatureMap
-    words: Attributes
-    transitions: Attributes | None
 
 
 @dataclass(frozen=True)
@@ -98,7 +89,8 @@ class ChainModel:
             if encoded.transitions is not None:
                 # A sentence of n words has n - 1 steps.
                 steps = encoded.transitions[begin - sentences.start : end - sentences.stop]
-            yield Piece(sentences, chains, self._features(chains, words, steps), words, steps)
+            features = self._features(chains, words, steps)
+            yield Piece(sentences, LinearChain, chains, features)
 
     def _features(
         self, chains: Chains, words: Attributes, transitions: Attributes | None
@@ -129,9 +121,13 @@ class ChainModel:
             table |= pairwise
         return np.flatnonzero(forbidden)
 
-    def distribution(self, piece: Piece, weights: FloatArray) -> LinearChain:
-        """The tag sequences of a piece's sentences."""
-        return LinearChain.from_flat(piece.chains, piece.features.scores(weights))
+    def described(self, sentence: Any) -> Encoded:
+        """The attributes of a sentence's words and steps."""
+        return self.encode([sentence])
+
+    def attribute_name(self, attribute: int, *, transition: bool = False) -> str:
+        """An attribute as text."""
+        return self.features.name(attribute, transition=transition)
 
     def transferred(self, other: "ChainModel", weights: FloatArray) -> FloatArray:
         """The weights of another model, for the features and tags that both have; 0 elsewhere."""

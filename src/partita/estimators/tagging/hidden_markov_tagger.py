@@ -1,86 +1,37 @@
 """`HiddenMarkovTagger`: tags from counts, from words alone, or from some of both."""
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, Self
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from partita.arrays import BoolArray, FloatArray
-from partita.distribution.linear_chain import LinearChain
-from partita.estimators.parameters import Parameters
-from partita.estimators.tagging.hidden_markov import (
-    NOISE,
-    Encoded,
-    check_possible,
-    log_evidence,
-    tag_marginals,
-)
-from partita.estimators.tagging.hidden_markov_runs import Runs, expected_errors
+from partita.arrays import FloatArray
+from partita.data.dictionaries import read_dictionary
+from partita.estimators.base import Stored
+from partita.estimators.explain import Cell, Report, Table
+from partita.estimators.options import Check, above, at_least, declared, option
+from partita.estimators.tagging.explanations import TagExplanation, explain_word
+from partita.estimators.tagging.hidden_markov_learning import fit_hidden_markov
+from partita.estimators.tagging.hidden_markov_model import Dictionary, HiddenMarkovModel
+from partita.estimators.tagging.material import sorted_material
+from partita.estimators.tagging.questions import TagEstimator, log_evidence
+from partita.estimators.tagging.tags import Tags, TagSet
 from partita.estimators.tagging.word_symbols import WordSymbols
-from partita.estimators.tagging.word_tags import (
-    Tags,
-    Words,
-    WordTags,
-    checked_sentences,
-    end_to_end,
-    tag_names,
-)
-from partita.evaluation.tags import accuracy
-from partita.training.model_file import read_model, write_model
-from partita.training.trainer import HeldOut, Path, train
-
-KIND = "hmm"
-"""What a model file says it holds."""
-UNLABELLED_SHARE = 0.3
-"""What all sentences without labels count beside those with; measured on English."""
-NOT_KEPT = ("checkpoint", "resume", "log")
-"""Arguments that only training needs."""
 
 
-class HiddenMarkovTagger(Parameters):
+def _is_dictionary(value: Any) -> bool:
+    return all(not isinstance(tags, str) and len(tags) for tags in value.values())
+
+
+@declared
+class HiddenMarkovTagger(TagEstimator):
     """p(words, tags) = p(y_1) p(w_1 | y_1) prod_t p(y_t | y_(t-1)) p(w_t | y_t).
 
     Learns from labelled sentences (counts), from words alone (expectation-maximisation), or from
-    both: see `fit`. Everything it answers is exact.
-
-    Parameters
-    ----------
-    n_tags
-        Number of tags. Needed where no tag is named by a label or the dictionary; if it is more
-        than are named, the others are called T0, T1, ...
-    alpha
-        Added to every count of what is allowed (a Dirichlet prior, and part of the likelihood
-        that expectation-maximisation raises). With 0, what was never seen is impossible.
-    min_count
-        A word seen less often is emitted as its class: its shape, such as capitals or digits, and
-        its suffix. That is where unknown words get their probability from. With 1 every word
-        stands for itself, and a word that training never saw counts as missing.
-    dictionary
-        Word -> the tags it may have, for any words; others may have any.
-    unlabelled_weight
-        What a sentence without (all) labels counts beside a labelled one; if left out, so much
-        that all of them together count 0.3 times what the labelled ones do, and at most 1. The
-        likeliest tags are not those that a linguist means: on English parts of speech this gained
-        3 points with 50 labelled sentences (1 lost 6), but lost 2 with 500. Give `fit` some
-        held-out sentences to stop by.
-    n_restarts
-        How often to start expectation-maximisation at random; the likeliest model is kept.
-    max_iterations, loss_tolerance
-        When it stops, see `ExpectationMaximisation`.
-    patience
-        Iterations without progress on held-out sentences (see `fit`) after which to stop.
-    checkpoint, checkpoint_seconds, resume, log
-        A file to which expectation-maximisation is written this often; whether to go on from
-        there, if it exists, which ends in the same model bit for bit; and a file for a line of
-        JSON an iteration. Random starts after the first have `.1`, `.2` ... behind these names.
-    seed
-        All randomness follows from it.
-    n_threads
-        All cores if left out; the model is the same for any number.
-    progress
-        Whether to show progress on standard error; where that is a terminal if left out.
+    both: see `fit`. Sentences are lists of words, None for one that is missing, or `Sentence`
+    objects. Everything it answers is exact.
 
     After `fit` it has `tags_` (names), `symbols_` (words and classes), `log_start_` (s,),
     `log_transitions_` (s, s) [left, right], `log_emissions_` (n_symbols, s); and of
@@ -94,62 +45,90 @@ class HiddenMarkovTagger(Parameters):
     [['D', 'N'], ['N', 'V']]
     """
 
-    def __init__(
-        self,
-        n_tags: int | None = None,
-        *,
-        alpha: float = 0.01,
-        min_count: int = 2,
-        dictionary: Mapping[str, Sequence[str]] | None = None,
-        unlabelled_weight: float | None = None,
-        n_restarts: int = 1,
-        max_iterations: int = 100,
-        loss_tolerance: float = 1e-6,
-        patience: int = 10,
-        checkpoint: Path | None = None,
-        checkpoint_seconds: float = 60.0,
-        resume: bool = False,
-        log: Path | None = None,
-        seed: int = 0,
-        n_threads: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_tags = n_tags
-        self.alpha = alpha
-        self.min_count = min_count
-        self.dictionary = dictionary
-        self.unlabelled_weight = unlabelled_weight
-        self.n_restarts = n_restarts
-        self.max_iterations = max_iterations
-        self.loss_tolerance = loss_tolerance
-        self.patience = patience
-        self.checkpoint = checkpoint
-        self.checkpoint_seconds = checkpoint_seconds
-        self.resume = resume
-        self.log = log
-        self.seed = seed
-        self.n_threads = n_threads
-        self.progress = progress
+    kind: ClassVar[str] = "hmm"
+    model_: HiddenMarkovModel = field(init=False)
+    log_start_: FloatArray = field(init=False)
+    log_transitions_: FloatArray = field(init=False)
+    log_emissions_: FloatArray = field(init=False)
+    histories_: list[FloatArray] = field(init=False)
+    reasons_: list[str] = field(init=False)
+
+    n_tags: int | None = option(
+        None,
+        "number of tags; needed where no tag is named by a label or the dictionary. If it is more "
+        "than are named, the others are called T0, T1, ...",
+        at_least(1),
+    )
+    alpha: float = option(
+        0.01,
+        "added to every count of what is allowed (a Dirichlet prior, and part of the likelihood "
+        "that expectation-maximisation raises); with 0, what was never seen is impossible",
+        at_least(0),
+    )
+    min_count: int = option(
+        2,
+        "a word seen less often is emitted as its class: its shape, such as capitals or digits, "
+        "and its suffix, where unknown words get their probability from. With 1 every word stands "
+        "for itself, and a word that training never saw counts as missing",
+        at_least(1),
+    )
+    dictionary: Mapping[str, Sequence[str]] | None = option(
+        None,
+        "the tags that a word may have, for any words; others may have any (in a file, "
+        '"word tag ..." a line)',
+        Check(_is_dictionary, "a dictionary from words to lists of at least one tag", True),
+        read=read_dictionary,
+        metavar="FILE",
+    )
+    unlabelled_weight: float | None = option(
+        None,
+        "what a sentence without (all) labels counts beside a labelled one; if left out, so much "
+        "that all of them together count 0.3 times what the labelled ones do, and at most 1. The "
+        "likeliest tags are not those that a linguist means: on English parts of speech this "
+        "gained 3 points with 50 labelled sentences (1 lost 6), but lost 2 with 500. Give `fit` "
+        "some held-out sentences to stop by",
+        above(0),
+    )
+    n_restarts: int = option(
+        1,
+        "how often to start expectation-maximisation at random; the likeliest model is kept",
+        at_least(1),
+    )
+    max_iterations: int = option(
+        100, "the most iterations of expectation-maximisation", at_least(1)
+    )
+    loss_tolerance: float = option(
+        1e-6, "stop when the loss falls by less than this fraction of it", at_least(0)
+    )
+    warm_start: "HiddenMarkovTagger | None" = option(
+        None,
+        "a model whose probabilities expectation-maximisation starts from, see `from_tables`",
+        metavar="MODEL",
+        is_kept=False,
+    )
 
     # ------------------------------------------------------------------ learning
 
     def fit(
         self,
-        sentences: Sequence[Words],
-        tags: Sequence[Tags] | None = None,
+        sentences: Iterable[Any],
+        tags: Tags | None = None,
         *,
-        unlabelled: Sequence[Words] = (),
-        held_out: tuple[Sequence[Words], Sequence[Tags]] | None = None,
+        unlabelled: Iterable[Any] = (),
+        held_out: tuple[Sequence[Any], Tags | None] | None = None,
+        sample_weight: Sequence[float] | None = None,
     ) -> Self:
         """Learn from sentences, and from the tags of some, all or none of their words.
 
         A sentence's tags are None if none is known, else a list with `?` (or None) for words
-        whose tag is not known; those of `unlabelled` are not. Where all tags are known, the model
-        is the counts. Otherwise expectation-maximisation raises the likelihood of everything that
-        is known; it starts from the model of the sentences that are fully labelled, if any are.
-        With `held_out`, a pair of sentences and tags, it ends after `patience` iterations that
-        did not lower the share of wrong tags to be expected there, and the best model on the way
-        is kept, be it the first; nothing else says whether unlabelled sentences help.
+        whose tag is not known, or sets of tags one of which is right; those of `unlabelled` are
+        not known. Without `tags` they are taken from `tag_column`, if there is one. Where all tags
+        are known, the model is the counts. Otherwise expectation-maximisation raises the likelihood
+        of everything that is known; it starts from the model of the sentences that are fully
+        labelled, if any are. With `held_out`, a pair of sentences and tags, it ends after
+        `patience` iterations that did not lower the share of wrong tags to be expected there, and
+        the best model on the way is kept, be it the first; nothing else says whether unlabelled
+        sentences help.
 
         >>> words = [["a", "b"], ["a", "b", "a"], ["b", "a", "b"]] * 5
         >>> tagger = HiddenMarkovTagger(n_tags=2).fit(words)
@@ -157,290 +136,173 @@ class HiddenMarkovTagger(Parameters):
         >>> first != second
         True
         """
-        self._check()
-        words, known = checked_sentences(sentences, tags)
-        more_words, nothing_known = checked_sentences(unlabelled, None)
-        words, known = words + more_words, known + nothing_known
-        words, known = [row for row in words if len(row)], [row for row in known if len(row)]
-        if not words:
-            raise ValueError("there are no words to learn from; expected at least one sentence.")
-        names = tag_names(known, self._dictionary(), self.n_tags)
-        symbols = WordSymbols.learn(end_to_end(words), self.min_count)
-        self.encoder_ = WordTags(names, symbols, self._dictionary())
-        encoded = self.encoder_.encoded(words, known)
-        whole = encoded.fully_labelled
-        labelled = encoded.select(whole)
-        layout = self.encoder_.layout
-        counts = layout.counts(labelled, labelled.masks[:, 1])
-        self.histories_: list[FloatArray] = []
-        self.reasons_: list[str] = []
-        if whole.all():
-            weights = layout.maximise(counts + layout.pseudo_counts(self.alpha))
-        else:
-            informed = self._informed(words, known, whole) if whole.any() else None
-            judge = None if held_out is None else self._judge(*held_out)
-            weights = self._maximised(encoded.select(~whole), counts, informed, judge)
-        self.log_start_, self.log_transitions_, self.log_emissions_ = layout.split(weights)
+        self.check()
+        material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
+        learnt = fit_hidden_markov(self, material, held_out)
+        self._take(learnt.model, learnt.training.weights)
+        self.histories_, self.reasons_ = learnt.histories, learnt.reasons
+        self.training_ = learnt.training
         return self
 
-    def _informed(
-        self, words: list[Sequence[str | None]], known: list[Sequence[str | None]], whole: BoolArray
-    ) -> FloatArray:
-        """What a model of the fully labelled sentences alone thinks of the others, (n, s).
+    @classmethod
+    def from_tables(
+        cls,
+        start: ArrayLike,
+        transition: ArrayLike,
+        emission: ArrayLike,
+        *,
+        tags: Sequence[str],
+        words: Sequence[str],
+        **options: Any,
+    ) -> Self:
+        """A model of given probabilities: p(tag) at the start, p(tag | tag before), p(word | tag).
 
-        It knows a word that only the others have by its class, as it would any unknown word.
+        `start` is (s,), `transition` (s, s) [tag before, tag], `emission` (s, n_words) [tag, word];
+        rows sum to 1. `options` are those of the constructor. It can be asked at once, and `fit`
+        of another model starts from it (`warm_start`).
+
+        >>> tagger = HiddenMarkovTagger.from_tables(
+        ...     [0.5, 0.5],
+        ...     [[0.9, 0.1], [0.1, 0.9]],
+        ...     [[0.8, 0.2], [0.2, 0.8]],
+        ...     tags=["sun", "rain"],
+        ...     words=["walk", "read"],
+        ... )
+        >>> tagger.predict([["walk", "walk", "read"]])
+        [['sun', 'sun', 'sun']]
         """
-        learnt = [words[index] for index in np.flatnonzero(whole)]
-        symbols = WordSymbols.learn(end_to_end(learnt), self.min_count)
-        encoder = WordTags(self.encoder_.tags, symbols, self._dictionary())
-        encoded = encoder.encoded(words, known)
-        labelled = encoded.select(whole)
-        counts = encoder.layout.counts(labelled, labelled.masks[:, 1])
-        smoothed = counts + encoder.layout.pseudo_counts(self.alpha or NOISE)
-        weights = encoder.layout.maximise(smoothed)
-        return tag_marginals(encoder.layout, encoded.select(~whole), weights)
-
-    def _maximised(
-        self,
-        unlabelled: Encoded,
-        labelled: FloatArray,
-        informed: FloatArray | None,
-        judge: HeldOut | None,
-    ) -> FloatArray:
-        """The best weights of all starts of expectation-maximisation."""
-        runs = Runs(
-            self.encoder_.layout,
-            unlabelled,
-            labelled + self.encoder_.layout.pseudo_counts(self.alpha),
-            informed,
-            self._weight(unlabelled, labelled),
-            self.max_iterations,
-            self.loss_tolerance,
-            self.seed,
-        )
-        options: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in ("patience", "checkpoint_seconds", "resume", "progress")
-        }
-        best: tuple[float, FloatArray] | None = None
-        with runs.corpus(self.n_threads) as corpus:
-            for restart in range(self.n_restarts):
-                result = train(
-                    corpus,
-                    runs.optimiser(),
-                    weights=runs.start(restart),
-                    held_out=judge,
-                    checkpoint=_numbered(self.checkpoint, restart),
-                    log=_numbered(self.log, restart),
-                    **options,
+        tagger = cls(**options)
+        tagger.check()
+        tables = [np.asarray(each, dtype=np.float64) for each in (start, transition, emission)]
+        s, n_words = len(tags), len(words)
+        shapes = ((s,), (s, s), (s, n_words))
+        names = ("start", "transition", "emission")
+        for name, table, shape in zip(names, tables, shapes, strict=True):
+            if table.shape != shape:
+                raise ValueError(
+                    f"{name} has shape {table.shape}; expected {shape} for {s} tags and {n_words} "
+                    "words."
                 )
-                self.histories_.append(np.array([-record.loss for record in result.history]))
-                self.reasons_.append(result.reason)
-                loss = result.loss if judge is None else judge(result.weights)
-                if best is None or loss < best[0]:
-                    best = loss, result.weights
-                if result.interrupted:
-                    break
-        assert best is not None
-        return best[1]
-
-    def _weight(self, unlabelled: Encoded, labelled: FloatArray) -> float:
-        """What a sentence without labels counts."""
-        if self.unlabelled_weight is not None:
-            return self.unlabelled_weight
-        _, _, emissions = self.encoder_.layout.split(labelled)
-        n_labelled, n_others = float(emissions.sum()), len(unlabelled.symbols)
-        return min(1.0, UNLABELLED_SHARE * n_labelled / n_others) if n_labelled else 1.0
-
-    def _judge(self, sentences: Sequence[Words], tags: Sequence[Tags]) -> HeldOut:
-        """The share of wrong tags to be expected on held-out sentences."""
-        words, known = checked_sentences(sentences, tags)
-        return expected_errors(
-            self.encoder_, [row for row in words if len(row)], [row for row in known if len(row)]
-        )
-
-    # ------------------------------------------------------------------ asking
-
-    @property
-    def tags_(self) -> tuple[str, ...]:
-        """The names of the tags, in the order of all arrays."""
-        self._check_fitted()
-        return self.encoder_.tags
+            if not ((table >= 0).all() and np.allclose(table.sum(axis=-1), 1.0, atol=1e-9)):
+                raise ValueError(
+                    f"{name} is no table of probabilities; expected numbers, 0 or more, whose rows "
+                    "sum to 1."
+                )
+        model = HiddenMarkovModel(TagSet(tags), WordSymbols(words, []), tagger.dictionary or {})
+        with np.errstate(divide="ignore"):
+            logs = [np.log(table) for table in tables]
+        tagger._take(model, model.layout.weights(logs[0], logs[1], logs[2].T))
+        tagger.histories_, tagger.reasons_, tagger.training_ = [], [], None
+        return tagger
 
     @property
     def symbols_(self) -> WordSymbols:
         """The words and classes of words, in the order of `log_emissions_`."""
         self._check_fitted()
-        return self.encoder_.symbols
+        return self.model_.symbols
 
-    def distributions(
-        self, sentences: Sequence[Words], fixed: Sequence[Tags] | None = None
-    ) -> Iterator[LinearChain]:
-        """Distributions over tags, for batches of sentences in order; none may be empty.
-
-        `fixed` has tags that must be kept, and `?` elsewhere. The log-partition is the
-        log-probability of the words (with the fixed tags).
-        """
-        self._check_fitted()
-        words, tags = checked_sentences(sentences, fixed)
-        for index, sentence in enumerate(words):
-            if not len(sentence):
-                raise ValueError(
-                    f"sentence {index} (counting from 0) is empty; expected at least one word. "
-                    "Leave it out."
-                )
-        layout = self.encoder_.layout
-        weights = layout.weights(self.log_start_, self.log_transitions_, self.log_emissions_)
-        for batch in layout.batches(self.encoder_.encoded(words, tags), {}) if words else ():
-            p = batch.at(weights)
-            assert isinstance(p, LinearChain)
-            yield p
-
-    def predict(
-        self, sentences: Sequence[Words], *, fixed: Sequence[Tags] | None = None
-    ) -> list[list[str]]:
-        """The most likely tags of each sentence; those in `fixed` are kept."""
-        found = self._for_each(sentences, fixed, lambda p: p.argmax, np.zeros(0, dtype=np.int64))
-        return [self.encoder_.named(tags) for tags in found]
-
-    def predict_marginals(self, sentences: Sequence[Words], *, arrays: bool = False) -> list[Any]:
-        """The probability of every tag at every word: dictionaries, or arrays (n, s)."""
-        tags = self.tags_
-        empty = np.zeros((0, len(tags)))
-        found = self._for_each(sentences, None, lambda p: p.marginals.unary, empty)
-        if arrays:
-            # Copies, so that an answer does not hold the memory of its whole batch.
-            return [unary.copy() for unary in found]
-        return [[dict(zip(tags, row, strict=True)) for row in unary.tolist()] for unary in found]
-
-    def log_likelihood(self, sentences: Sequence[Words]) -> FloatArray:
+    def log_likelihood(self, sentences: Iterable[Any]) -> FloatArray:
         """log p(words) of each sentence; a missing word counts as any word."""
-        return np.array(self._for_each(sentences, None, log_evidence, 0.0, possible=False))
+        found = self._ask(sentences, lambda asked: log_evidence(asked.p), float, possible=False)
+        return np.array(list(found), dtype=np.float64)
 
-    def log_prob(self, sentences: Sequence[Words], tags: Sequence[Tags]) -> FloatArray:
-        """log p(tags | words) of each sentence; of all that agree with them where some are `?`."""
-        words = self._for_each(sentences, None, log_evidence, 0.0)
-        both = self._for_each(sentences, tags, log_evidence, 0.0, possible=False)
-        difference: FloatArray = np.array(both) - np.array(words)
-        return difference
-
-    def entropy(self, sentences: Sequence[Words]) -> FloatArray:
-        """Entropy of the tags of each sentence given its words, in nats."""
-        return np.array(self._for_each(sentences, None, lambda p: p.entropy, 0.0))
-
-    def k_best(self, sentences: Sequence[Words], k: int) -> list[list[tuple[list[str], float]]]:
-        """The k most likely taggings of each sentence, each with log p(tags | words).
-
-        >>> tagger = HiddenMarkovTagger(min_count=1).fit([["a"], ["a"]], [["X"], ["Y"]])
-        >>> [[(tags, round(float(np.exp(p)), 9)) for tags, p in tagger.k_best([["a"]], 2)[0]]]
-        [[(['X'], 0.5), (['Y'], 0.5)]]
-        """
-
-        def listed(p: LinearChain) -> list[Any]:
-            return [
-                [(self.encoder_.named(tags), score - total) for tags, score in found]
-                for found, total in zip(p.k_best(k), p.log_partition.tolist(), strict=True)
-            ]
-
-        return self._for_each(sentences, None, listed, [([], 0.0)])
-
-    def score(self, sentences: Sequence[Words], tags: Sequence[Sequence[str]]) -> float:
-        """The share of words whose predicted tag is right, of those whose tag is known."""
-        return accuracy(tags, self.predict(sentences))
-
-    def _for_each(
-        self,
-        sentences: Sequence[Words],
-        fixed: Sequence[Tags] | None,
-        ask: Callable[[LinearChain], Iterable[Any]],
-        empty: Any,
-        *,
-        possible: bool = True,
-    ) -> list[Any]:
-        """What `ask` finds in each sentence; `empty` for one without words.
-
-        Sentences of probability 0, which there are only without smoothing, are an error if what
-        is asked is of the `possible` ones.
-        """
-        full = [index for index, sentence in enumerate(sentences) if len(sentence)]
-        answers = [empty] * len(sentences)
-        given = None if fixed is None else [fixed[index] for index in full]
-        done = 0
-        for p in self.distributions([sentences[i] for i in full], given):
-            places = full[done : done + p.structures.n_sentences]
-            done += len(places)
-            if possible and self.alpha == 0:
-                check_possible(p, places)
-            for place, answer in zip(places, ask(p), strict=True):
-                answers[place] = answer
-        return answers
-
-    # ------------------------------------------------------------------ files
-
-    def save(
-        self, path: str | os.PathLike[str], more: Mapping[str, Any] = MappingProxyType({})
-    ) -> None:
-        """Write the model to a file that `load` reads; `more` entries of its header are yours."""
+    def inspect(self, n_features: int = 10) -> "HiddenMarkovInspection":
+        """The likeliest words of every tag, and the probabilities of transitions."""
         self._check_fitted()
-        options = {name: value for name, value in self.get_params().items() if name not in NOT_KEPT}
-        header = {
-            **more,
-            "kind": "model",
-            "estimator": KIND,
-            "options": {**options, "dictionary": self._dictionary() or None},
-            "tags": self.encoder_.tags,
-            "words": self.encoder_.symbols.words,
-            "classes": self.encoder_.symbols.classes,
-        }
-        arrays = {
-            "start": self.log_start_,
-            "transitions": self.log_transitions_,
-            "emissions": self.log_emissions_,
-        }
-        write_model(path, header, arrays)
+        best = {}
+        for number, tag in enumerate(self.tags_):
+            emissions = np.exp(self.log_emissions_[:, number])
+            order = np.argsort(-emissions, kind="stable")[:n_features].tolist()
+            best[tag] = [
+                (self.symbols_.name(row), float(emissions[row])) for row in order if emissions[row]
+            ]
+        return HiddenMarkovInspection(
+            self.tags_,
+            best,
+            np.exp(self.log_start_),
+            np.exp(self.log_transitions_),
+            len(self.symbols_.words),
+            len(self.symbols_.classes),
+        )
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "HiddenMarkovTagger":
-        """The model that `save` wrote, to the last bit."""
-        contents = read_model(path, estimator=KIND)
-        header, arrays = contents.header, contents.arrays
-        tagger = cls(**header["options"])
+    def explain(self, sentence: Any, word: int) -> TagExplanation:
+        """Which probabilities gave a word (counted from 0) its tag, against the runner-up."""
+        self._check_fitted()
+        return explain_word(self.model_, self._weights(), sentence, word)
+
+    # ------------------------------------------------------------------ for the layers below
+
+    def _take(self, model: HiddenMarkovModel, weights: FloatArray) -> None:
+        self.model_ = model
+        self.log_start_, self.log_transitions_, self.log_emissions_ = model.layout.split(weights)
+
+    def _model(self) -> HiddenMarkovModel:
+        return self.model_
+
+    def _weights(self) -> FloatArray:
+        tables = self.log_start_, self.log_transitions_, self.log_emissions_
+        return self.model_.layout.weights(*tables)
+
+    def _why_impossible(self) -> str | None:
+        allowed = self.model_.layout.allowed
+        tables = self.log_start_, self.log_transitions_, self.log_emissions_[allowed]
+        if all((table > -np.inf).all() for table in tables):
+            return None
+        return "no tags explain its words; allow others, or train with alpha above 0"
+
+    def _stored(self) -> Stored:
+        symbols = self.symbols_
+        return Stored(
+            {"tags": self.tags_, "words": symbols.words, "classes": symbols.classes},
+            {
+                "start": self.log_start_,
+                "transitions": self.log_transitions_,
+                "emissions": self.log_emissions_,
+            },
+        )
+
+    def _restore(self, stored: Stored) -> None:
+        header, arrays = stored
         symbols = WordSymbols(header["words"], header["classes"])
-        tagger.encoder_ = WordTags(tuple(header["tags"]), symbols, tagger._dictionary())
-        tagger.log_start_ = arrays["start"]
-        tagger.log_transitions_ = arrays["transitions"]
-        tagger.log_emissions_ = arrays["emissions"]
-        return tagger
-
-    # ------------------------------------------------------------------ helpers
-
-    def _dictionary(self) -> dict[str, list[str]]:
-        return {word: list(tags) for word, tags in (self.dictionary or {}).items()}
-
-    def _check(self) -> None:
-        """Arguments that make no sense, before anything is computed."""
-        if not 0 <= self.alpha < float("inf"):
-            raise ValueError(f"alpha is {self.alpha}; expected a number, 0 or more.")
-        if self.unlabelled_weight is not None and not 0 < self.unlabelled_weight < float("inf"):
-            raise ValueError(
-                f"unlabelled_weight is {self.unlabelled_weight}; expected a number above 0. Leave "
-                "the unlabelled sentences out to ignore them."
-            )
-        for name in ("min_count", "n_restarts", "max_iterations"):
-            if not getattr(self, name) >= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected 1 or more.")
-        for word, tags in (self.dictionary or {}).items():
-            if isinstance(tags, str) or not len(tags):
-                raise ValueError(
-                    f"the dictionary's entry for {word!r} is {tags!r}; expected a list of at least "
-                    "one tag. Leave out words that may have any tag."
-                )
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "encoder_"):
-            raise RuntimeError("the tagger was not trained; call fit, or load a model.")
+        dictionary: Dictionary = self.dictionary or {}
+        self.model_ = HiddenMarkovModel(TagSet(header["tags"]), symbols, dictionary)
+        self.log_start_ = arrays["start"]
+        self.log_transitions_ = arrays["transitions"]
+        self.log_emissions_ = arrays["emissions"]
+        self.histories_, self.reasons_ = [], []
 
 
-def _numbered(path: Path | None, restart: int) -> Path | None:
-    """The file of a random start: the name itself for the first."""
-    return path if path is None or restart == 0 else f"{os.fspath(path)}.{restart}"
+@dataclass(frozen=True)
+class HiddenMarkovInspection(Report):
+    """The likeliest words of each tag, and the probabilities of transitions."""
+
+    tags: tuple[str, ...]
+    words: dict[str, list[tuple[str, float]]]
+    """For each tag its likeliest words (or classes of words), and their probabilities."""
+    start: FloatArray
+    transitions: FloatArray
+    """[tag before, tag]."""
+    n_words: int
+    n_classes: int
+
+    def facts(self) -> dict[str, Cell]:
+        """What it is, in a few lines."""
+        return {
+            "tags": f"{len(self.tags)}: {', '.join(self.tags)}",
+            "words": self.n_words,
+            "classes of rare words": self.n_classes,
+        }
+
+    def tables(self) -> Sequence[Table]:
+        """The likeliest words of each tag, and the transitions."""
+        found = [
+            Table(tag, ("probability", "word"), [(f"{p:.4f}", w) for w, p in self.words[tag]])
+            for tag in self.tags
+        ]
+        rows = [("(start)", *_shares(self.start))]
+        rows += [(tag, *_shares(row)) for tag, row in zip(self.tags, self.transitions, strict=True)]
+        return [*found, Table("transitions", ("from \\ to", *self.tags), rows)]
+
+
+def _shares(row: FloatArray) -> list[str]:
+    return [f"{value:.3f}" for value in row.tolist()]

@@ -1,4 +1,4 @@
-"""Which words an expectation constraint is about, from the name of its feature.
+"""Expectations of tags, as constraints on features of words and as shares of all words.
 
 A feature is `name=value`. On words, the name is a field (`FORM[0].suffix3=ing`, see
 `partita.text.templates`), or `w` or `word` for the word in lower case, as in MALLET's
@@ -6,13 +6,22 @@ examples. On dictionaries of features it is one of their names, `key:value` or `
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from partita.arrays import IntArray
+from partita.arrays import FloatArray, IntArray
 from partita.data.constraints import ExpectationConstraint
-from partita.estimators.tagging.tag_labels import TagSet
-from partita.estimators.tagging.tagger_training import Expectations
+from partita.estimators.pieces import Piece
+from partita.estimators.tagging.tags import TagSet
+from partita.features.chains import tag_constraints
+from partita.objectives import (
+    Constraints,
+    GeneralizedExpectation,
+    Sum,
+    kl_distance,
+    squared_distance,
+)
 from partita.text.attributes import Attributes
 from partita.text.lexicon import Lexicon
 from partita.text.named_features import named_rows
@@ -21,6 +30,62 @@ from partita.text.vocabulary import Vocabulary
 from partita.text.words import Words
 
 WORD = ("w", "word")
+DISTANCES = {"squared": squared_distance, "kl": kl_distance}
+
+
+@dataclass(frozen=True)
+class TagExpectations:
+    """Expectation constraints, numbered: constraint k is about `attributes[k]` and `tags[k]`."""
+
+    rows: Attributes
+    """For each word, in the order of the sentences, the attributes that constraints are about."""
+    first_words: IntArray
+    """For each sentence the number of its first word."""
+    attributes: IntArray
+    tags: IntArray
+    targets: FloatArray
+    weight: float
+    distance: str
+
+    def term(self) -> Sum:
+        """Its term of the objective."""
+        distance = DISTANCES[self.distance]
+        return self.weight * GeneralizedExpectation(self.targets, distance=distance)
+
+    def target(self, piece: Piece) -> Constraints:
+        """What the term compares a piece with."""
+        first = int(self.first_words[piece.sentences.start])
+        rows = self.rows[first : first + int(piece.structures.n_words.sum())]
+        return Constraints(*tag_constraints(piece.structures, rows, self.attributes, self.tags))
+
+
+def first_words(n_words: IntArray) -> IntArray:
+    """For each sentence the number of its first word."""
+    return np.cumsum(n_words) - n_words
+
+
+def tag_shares(
+    labels: Sequence[IntArray], n_tags: int, n_words: IntArray, weight: float
+) -> TagExpectations:
+    """That tags without labels should be as frequent as those with: a constraint on every word.
+
+    weight * n_known * KL(shares of the known tags, expected shares), where n_known is the number
+    of known tags. Entropy alone is least where few tags are left, so it needs this beside it
+    (expectation regularisation, Mann & McCallum 2007).
+    """
+    known = np.concatenate([np.zeros(0, dtype=np.int64), *(each[each >= 0] for each in labels)])
+    counts = np.bincount(known, minlength=n_tags)
+    total = int(n_words.sum())
+    rows = Attributes(np.zeros(total, dtype=np.int32), np.arange(total + 1, dtype=np.int64))
+    return TagExpectations(
+        rows,
+        first_words(n_words),
+        np.zeros(n_tags, dtype=np.int64),
+        np.arange(n_tags),
+        counts / len(known),
+        weight * len(known),
+        "kl",
+    )
 
 
 def number_constraints(
@@ -30,7 +95,7 @@ def number_constraints(
     *,
     weight: float,
     distance: str,
-) -> Expectations:
+) -> TagExpectations:
     """The constraints in numbers: which words each is about, which tag, and how often."""
     attributes, numbers, targets = [], [], []
     for index, constraint in enumerate(constraints):
@@ -46,8 +111,14 @@ def number_constraints(
             "words in lower case, a field such as FORM[0].suffix3=ing, or a feature of the "
             "dictionaries."
         )
-    return Expectations(
-        rows, np.array(attributes), np.array(numbers), np.array(targets), weight, distance
+    return TagExpectations(
+        rows,
+        first_words(words.n_words),
+        np.array(attributes),
+        np.array(numbers),
+        np.array(targets),
+        weight,
+        distance,
     )
 
 

@@ -11,17 +11,18 @@ A word's unary scores are the sum of the rows that apply to it, so the score of 
 its joint log-probability with the words, and the log-partition that of the words alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.distribution.linear_chain import LinearChain
+from partita.estimators.pieces import Piece
 from partita.features.chains import tag_features
 from partita.structures.chains import Chains
 from partita.text.attributes import Attributes
-from partita.training.batches import Batch, cut
+from partita.training.batches import cut
 
 NOISE = 0.1
 """Counts of what nobody has seen, at the start; above 0, or it would stay impossible for ever."""
@@ -84,10 +85,13 @@ class Layout:
         start[:], transitions[:], emissions[:] = alpha, alpha, alpha * self.allowed
         return table.ravel()
 
-    def counts(self, words: "Encoded", tags: IntArray) -> FloatArray:
+    def counts(
+        self, words: "SymbolRows", tags: IntArray, sample_weight: FloatArray | None = None
+    ) -> FloatArray:
         """How often each row occurs with each tag where all tags are known, flat.
 
         The start has counts of its own, and a transition none at the first word of a sentence.
+        `sample_weight` says what each sentence counts.
         """
         s, n_rows = self.n_tags, self.shape[0]
         seen = words.symbols >= 0
@@ -100,25 +104,28 @@ class Layout:
             ]
         )
         columns = np.concatenate([tags[seen], tags[first], tags[1:][~first[1:]]])
-        return np.bincount(rows * s + columns, minlength=n_rows * s).astype(np.float64)
+        counted = None
+        if sample_weight is not None:
+            of_words = np.repeat(sample_weight, words.n_words)
+            counted = np.concatenate([of_words[seen], of_words[first], of_words[1:][~first[1:]]])
+        found = np.bincount(rows * s + columns, counted, minlength=n_rows * s)
+        return found.astype(np.float64)
 
-    def batches(
-        self, words: "Encoded", targets: dict[str, None], weight: float = 1.0
-    ) -> list[Batch]:
-        """The sentences cut into batches, with the rows of each word; each counts `weight`."""
-        lengths, s = words.n_words, self.n_tags
-        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
-        attributes = self._attributes(words)
-        batches = []
-        for sentences in cut(lengths * s + s * s):
-            chains = Chains(lengths[sentences.start : sentences.stop], s, shared=True)
+    def pieces(
+        self, words: "SymbolRows", first: int = 0, last: int | None = None
+    ) -> Iterator[Piece]:
+        """The sentences from `first` on and before `last`, cut into pieces."""
+        lengths, s = words.n_words[first:last], self.n_tags
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(words.n_words)])
+        attributes = self.attributes(words)
+        for part in cut(lengths * s + s * s):
+            sentences = range(first + part.start, first + part.stop)
+            chains = Chains(lengths[part.start : part.stop], s, shared=True)
             rows = attributes[ends[sentences.start] : ends[sentences.stop]]
             features = tag_features(chains, rows, self.n_attributes)
-            weights = None if weight == 1.0 else np.full(len(sentences), weight)
-            batches.append(Batch(LinearChain, chains, features, targets, weights))
-        return batches
+            yield Piece(sentences, LinearChain, chains, features)
 
-    def _attributes(self, words: "Encoded") -> Attributes:
+    def attributes(self, words: "SymbolRows") -> Attributes:
         """For each word its symbol, the start if it is the first, and masks that apply to it."""
         start = np.where(words.first, self.n_symbols, -1)
         masks = np.where(words.masks >= 0, words.masks + self.n_symbols + 1, -1)
@@ -129,8 +136,8 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """Sentences end to end, as numbers."""
+class SymbolRows:
+    """Sentences end to end, as numbers: the symbol of each word and the tags it may have."""
 
     n_words: IntArray
     """Of each sentence, at least 1."""
@@ -146,17 +153,16 @@ class Encoded:
         first[np.cumsum(self.n_words) - self.n_words] = True
         return first
 
-    @property
-    def fully_labelled(self) -> BoolArray:
-        """For each sentence whether all its tags are known."""
-        starts = np.cumsum(self.n_words) - self.n_words
-        whole: BoolArray = np.minimum.reduceat(self.masks[:, 1], starts) >= 0
+    def fully_labelled(self, n_tags: int) -> BoolArray:
+        """For each sentence whether all its tags are known; masks of sets come behind the tags'."""
+        known = (self.masks[:, 1] >= 0) & (self.masks[:, 1] < n_tags)
+        whole: BoolArray = np.logical_and.reduceat(known, np.cumsum(self.n_words) - self.n_words)
         return whole
 
-    def select(self, sentences: BoolArray) -> "Encoded":
+    def select(self, sentences: BoolArray) -> "SymbolRows":
         """Some of the sentences."""
         words = np.repeat(sentences, self.n_words)
-        return Encoded(self.n_words[sentences], self.symbols[words], self.masks[words])
+        return SymbolRows(self.n_words[sentences], self.symbols[words], self.masks[words])
 
 
 def log_shares(counts: FloatArray, allowed: BoolArray, axis: int) -> FloatArray:
@@ -192,7 +198,7 @@ def random_counts(layout: Layout, observed: FloatArray, rng: np.random.Generator
 
 
 def informed_counts(
-    layout: Layout, words: Encoded, marginals: FloatArray, rng: np.random.Generator
+    layout: Layout, words: SymbolRows, marginals: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Counts to start from where another model knows the tags' probabilities, (n, s); flat.
 
@@ -206,10 +212,9 @@ def informed_counts(
     return table.ravel()
 
 
-def tag_marginals(layout: Layout, words: Encoded, weights: FloatArray) -> FloatArray:
+def tag_marginals(layout: Layout, words: SymbolRows, weights: FloatArray) -> FloatArray:
     """The probability of each tag at each word of all sentences, (n, s)."""
-    batches = layout.batches(words, {})
-    unaries = [row for batch in batches for row in batch.at(weights).marginals.unary]
+    unaries = [row for piece in layout.pieces(words) for row in piece.at(weights).marginals.unary]
     return np.concatenate([np.zeros((0, layout.n_tags)), *unaries])
 
 
@@ -217,19 +222,3 @@ def product(counts: FloatArray, weights: FloatArray) -> float:
     """<counts, weights>, where nothing times -inf is nothing."""
     used = counts > 0
     return float(counts[used] @ weights[used])
-
-
-def log_evidence(p: LinearChain) -> FloatArray:
-    """log p(words) of each sentence; -inf is an answer here, where `p.log_partition` has none."""
-    return p.structures.infer(p.scores).log_partition
-
-
-def check_possible(p: LinearChain, places: Sequence[int]) -> None:
-    """No sentence has probability 0; `places` are their numbers for the message."""
-    impossible = np.flatnonzero(log_evidence(p) == -np.inf)
-    if impossible.size:
-        raise ValueError(
-            f"sentence {places[impossible[0]]} (counting from 0) has probability 0: no tags "
-            "that are allowed explain its words. Allow other tags (fixed, dictionary), or train "
-            "with alpha above 0."
-        )

@@ -1,0 +1,215 @@
+"""What the weights of a tagger say, and which of them made a decision."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from partita.arrays import Array, FloatArray, IntArray
+from partita.estimators.answers import Asked
+from partita.estimators.explain import (
+    Cell,
+    Contribution,
+    Decision,
+    Explanation,
+    Report,
+    Table,
+    netted,
+)
+from partita.estimators.tagging.chain_model import ChainModel
+from partita.estimators.tagging.material import TagModel
+from partita.estimators.tagging.questions import restricted
+from partita.text.extraction import Encoded
+
+
+class Strength(NamedTuple):
+    """A feature and its weight."""
+
+    feature: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class TaggerInspection(Report):
+    """The strongest features for and against each tag, and the weights of transitions."""
+
+    tags: tuple[str, ...]
+    features: dict[str, list[Strength]]
+    """For each tag those with the highest weights, the highest first."""
+    against: dict[str, list[Strength]]
+    """For each tag those with the lowest weights, the lowest first."""
+    transitions: FloatArray
+    """[tag before, tag], of transitions that hold everywhere; -inf where a scheme forbids it."""
+    scheme: str | None
+    n_attributes: int
+    n_weights: int
+    n_nonzero: int
+
+    def facts(self) -> dict[str, Cell]:
+        """What it is, in a few lines."""
+        return {
+            "tags": f"{len(self.tags)}: {', '.join(self.tags)}",
+            "scheme": self.scheme or "none",
+            "attributes of words": self.n_attributes,
+            "weights": self.n_weights,
+            "weights other than 0": self.n_nonzero,
+        }
+
+    def tables(self) -> Sequence[Table]:
+        """The strongest features of each tag, and the transitions."""
+        found = [
+            Table(
+                tag,
+                ("weight", "feature"),
+                [(s.weight, s.feature) for s in (*self.features[tag], *self.against[tag])],
+            )
+            for tag in self.tags
+        ]
+        rows: list[tuple[Cell, ...]] = [
+            (tag, *row.tolist()) for tag, row in zip(self.tags, self.transitions, strict=True)
+        ]
+        return [*found, Table("transitions", ("from \\ to", *self.tags), rows)]
+
+
+def inspect_weights(model: ChainModel, weights: FloatArray, n_features: int) -> TaggerInspection:
+    """The strongest features and the transition table."""
+    table, transitions = model.split(weights)
+    tags = model.tags.names
+    features, against = {}, {}
+    for number, tag in enumerate(tags):
+        column = table[:, number]
+        order = np.argsort(-column, kind="stable")
+        features[tag] = _strengths(model, column, order[:n_features], sign=1)
+        against[tag] = _strengths(model, column, order[::-1][:n_features], sign=-1)
+    return TaggerInspection(
+        tags,
+        features,
+        against,
+        _plain_transitions(model, transitions),
+        model.tags.scheme,
+        model.features.n_attributes,
+        len(weights),
+        int(np.count_nonzero(weights)),
+    )
+
+
+def _strengths(
+    model: ChainModel, column: FloatArray, order: IntArray, *, sign: int
+) -> list[Strength]:
+    return [
+        Strength(model.features.name(int(attribute)), float(column[attribute]))
+        for attribute in order
+        if sign * column[attribute] > 0
+    ]
+
+
+def _plain_transitions(model: ChainModel, transitions: FloatArray) -> FloatArray:
+    """The weights of transitions that hold everywhere: the attribute without fields."""
+    n_tags = len(model.tags)
+    plain = np.zeros((n_tags, n_tags))
+    for attribute in range(len(transitions)):
+        if "=" not in model.features.name(attribute, transition=True):
+            plain += transitions[attribute]
+    if model.tags.allowed is not None:
+        plain[~model.tags.allowed.pairwise] = -np.inf
+    return plain
+
+
+# ------------------------------------------------------------------ what made a decision
+
+
+@dataclass(frozen=True)
+class TagExplanation(Explanation):
+    """Why a word got its tag: the best sequence against the best one with another tag there."""
+
+    word: int
+    decision: Decision
+    tags: tuple[str, ...]
+    """The best sequence."""
+    other_tags: tuple[str, ...]
+    """The best sequence with another tag at the word."""
+    contributions: tuple[Contribution, ...]
+
+
+class DescribedModel(TagModel, Protocol):
+    """A tagger whose attributes have names."""
+
+    def described(self, sentence: Any) -> Encoded:
+        """The attributes of a sentence's words and steps."""
+
+    def split(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The weights of tags, (n_attributes, s), and of transitions, (..., s, s)."""
+
+    def attribute_name(self, attribute: int, *, transition: bool = False) -> str:
+        """An attribute as text."""
+
+
+def explain_word(
+    model: DescribedModel, weights: FloatArray, sentence: Any, word: int
+) -> TagExplanation:
+    """The features that made the decision at a word."""
+    if not 0 <= word < len(sentence):
+        raise ValueError(
+            f"word is {word}; expected 0 to {len(sentence) - 1}, a word of the sentence."
+        )
+    (piece,) = model.pieces(model.encode([sentence]))
+    p, encoded = piece.at(weights), model.described(sentence)
+    best = p.best.structures[0]
+    rivals = p.max_marginals.unary[0][word].copy()
+    rivals[best[word]] = -np.inf
+    if rivals.max(initial=-np.inf) == -np.inf:
+        raise ValueError(f"no other tag is possible at word {word}; there is nothing to compare.")
+    rival = int(np.argmax(rivals))
+    allowed = np.ones((len(best), len(model.tags)), dtype=np.bool_)
+    allowed[word] = np.arange(len(model.tags)) == rival
+    other = restricted(Asked(p, [0], [sentence]), [allowed]).best.structures[0]
+    found = [
+        *_word_contributions(model, weights, encoded, best, other),
+        *_step_contributions(model, weights, encoded, best, other),
+    ]
+    probabilities = p.marginals.unary[0][word]
+    names = model.tags.names
+    return TagExplanation(
+        word,
+        Decision(
+            f"the tag of word {word}, counting from 0",
+            names[best[word]],
+            names[rival],
+            float(probabilities[best[word]]),
+            float(probabilities[rival]),
+        ),
+        tuple(model.tags.named(best)),
+        tuple(model.tags.named(other)),
+        netted(found),
+    )
+
+
+def _word_contributions(
+    model: DescribedModel, weights: FloatArray, encoded: Encoded, best: Array, other: Array
+) -> Iterator[Contribution]:
+    table, _ = model.split(weights)
+    for word in np.flatnonzero(best != other).tolist():
+        row = encoded.words[word : word + 1]
+        values = row.values if len(row.values) else np.ones(len(row.ids))
+        for attribute, value in zip(row.ids.tolist(), values.tolist(), strict=True):
+            lead = value * (table[attribute, best[word]] - table[attribute, other[word]])
+            yield Contribution(f"word {word}", model.attribute_name(attribute), float(lead))
+
+
+def _step_contributions(
+    model: DescribedModel, weights: FloatArray, encoded: Encoded, best: Array, other: Array
+) -> Iterator[Contribution]:
+    _, transitions = model.split(weights)
+    steps, names = encoded.transitions, model.tags.names
+    for word in range(1, len(best)):
+        pairs = [(sequence[word - 1], sequence[word]) for sequence in (best, other)]
+        if pairs[0] == pairs[1]:
+            continue
+        attributes = [0] if steps is None else steps[word - 1 : word].ids.tolist()
+        for attribute in attributes:
+            label = model.attribute_name(attribute, transition=True)
+            for (left, right), sign in zip(pairs, (1.0, -1.0), strict=True):
+                name = f"{label} {names[left]} -> {names[right]}"
+                lead = sign * float(transitions[attribute, left, right])
+                yield Contribution(f"word {word}", name, lead)

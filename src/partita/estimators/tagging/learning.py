@@ -1,0 +1,261 @@
+"""How a tagger learns: number tags and features, say what each sentence teaches, train."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita.arrays import FloatArray, IntArray
+from partita.data.schemes import UNKNOWN
+from partita.data.sentences import Sentence
+from partita.estimators.pieces import Piece
+from partita.estimators.runs import Way, learn
+from partita.estimators.supervision import (
+    EntropyTerm,
+    Expectations,
+    Known,
+    Lessons,
+    course_of,
+)
+from partita.estimators.tagging.chain_model import AnyFeatures, ChainModel
+from partita.estimators.tagging.expectations import number_constraints, tag_shares
+from partita.estimators.tagging.material import TagKnowledge, TagMaterial, held_out_lessons
+from partita.estimators.tagging.tags import Tags, TagSet
+from partita.features.pairs import Pairs
+from partita.objectives import Entropy, Likelihood, RenyiEntropy
+from partita.text.extraction import Encoded, TemplateFeatures
+from partita.text.named_features import NamedFeatures
+from partita.text.templates import default_templates, read_templates, resolved
+from partita.text.words import Words, default_columns, read_words
+from partita.training import TrainingResult
+
+if TYPE_CHECKING:
+    from partita.estimators.tagging.tagger import Tagger
+
+PIECE = 2**15
+"""Words that are looked at together."""
+MANY_WORDS = 50_000
+"""From here on the default features leave out what occurs once."""
+
+
+def fit_tagger(
+    options: "Tagger",
+    material: TagMaterial,
+    held_out: tuple[Sequence[Any], Tags | None] | None,
+) -> tuple[ChainModel, TrainingResult]:
+    """A model and its weights; `held_out` says when to stop."""
+    words = read_words(material.sentences, _columns(options, material.sentences))
+    constraints = options.constraints or ()
+    more = [tag for constraint in constraints for tag in constraint.targets]
+    tags = TagSet.learn(material.tags, more, options.scheme)
+    knowledge = material.knowledge(tags, _class_weights(options, material, tags))
+    _check_scheme(material, knowledge.labels, tags)
+    features, encoded = _features_of(options, material, words)
+    pairs = None
+    if options.pairs == "observed":
+        pairs = _observed(encoded, knowledge.labels, features.n_attributes, len(tags))
+    model = ChainModel(tags, features, pairs)
+    lessons = Lessons(
+        _pieces(model, encoded, material),
+        knowledge,
+        course_of(options.objective),
+        _sample_weight(options, material, knowledge),
+        _entropy(options, material, encoded, knowledge),
+        _expectations(options, material, words, tags, knowledge),
+        what="tags",
+    )
+    judge = None if held_out is None else held_out_lessons(model, *held_out, options.tag_column)
+    way = Way(options, options.chosen_optimiser(l1=options.l1), options.penalty)
+    return model, learn(lessons, way, _first_weights(options, model), judge)
+
+
+def _pieces(model: ChainModel, encoded: Encoded, material: TagMaterial) -> dict[Known, list[Piece]]:
+    ends = np.cumsum([0, *(material.count(known) for known in Known)]).tolist()
+    return {
+        known: list(model.pieces(encoded, first, last))
+        for known, first, last in zip(Known, ends[:-1], ends[1:], strict=True)
+    }
+
+
+# ---------------------------------------------------------------------- features
+
+
+def _columns(options: "Tagger", sentences: Sequence[Any]) -> Sequence[str] | None:
+    columns = options.columns
+    if sentences and isinstance(sentences[0], Sentence) and columns is None:
+        columns = default_columns(sentences[0].names, options.tag_column)
+    if columns is not None and options.tag_column in columns:
+        raise ValueError(
+            f"columns has {options.tag_column!r}, which is the column of the tags; expected "
+            "only columns that sentences without tags have, too."
+        )
+    return columns
+
+
+def _features_of(
+    options: "Tagger", material: TagMaterial, words: Words
+) -> tuple[AnyFeatures, Encoded]:
+    n_labelled = material.n_labelled
+    if not n_labelled or not material.count(Known.NOTHING) or options.constraints:
+        return _features(options, words)
+    # Features that only unlabelled sentences have would be free to be sure of anything.
+    few = read_words(material.sentences[:n_labelled], tuple(words.columns) or None)
+    features, _ = _features(options, few)
+    return features, features.encode(words)
+
+
+def _features(options: "Tagger", words: Words) -> tuple[AnyFeatures, Encoded]:
+    if words.are_features:
+        if options.features is not None:
+            raise ValueError(
+                "templates (features=...) came with words that have features already; expected "
+                "one of the two. Give plain words, or leave the templates out."
+            )
+        return NamedFeatures.build(words, options.min_count or 1)
+    columns = tuple(words.columns)
+    if options.features is None:
+        templates = default_templates(words.columns)
+        usual = 2 if words.n_words.sum() >= MANY_WORDS else 1
+    else:
+        templates = resolved(read_templates(options.features), columns)
+        usual = 1
+    return TemplateFeatures.build(templates, words, options.min_count or usual)
+
+
+def _observed(
+    encoded: Encoded, labels: Sequence[IntArray], n_attributes: int, n_tags: int
+) -> Pairs:
+    """The pairs of attribute and tag that labels show."""
+    flat = np.concatenate([np.zeros(0, dtype=np.int64), *labels])
+    if not (flat >= 0).any():
+        raise ValueError(
+            "pairs is 'observed', but no word has a known tag, so none are; expected labels, or "
+            "pairs='all'."
+        )
+    # A few thousand words at a time: all pairs of a corpus need not be in memory at once.
+    starts = range(0, len(flat), PIECE)
+    return Pairs.seen(
+        (encoded.words[start : start + PIECE] for start in starts),
+        (flat[start : start + PIECE] for start in starts),
+        n_attributes,
+        n_tags,
+    )
+
+
+def _first_weights(options: "Tagger", model: ChainModel) -> FloatArray | None:
+    start = options.warm_start
+    if start is None:
+        return None
+    if not isinstance(start, np.ndarray):
+        start._check_fitted()
+        return model.transferred(start.model_, start.weights_)
+    if start.shape != (model.n_weights,):
+        raise ValueError(
+            f"warm_start has shape {start.shape}; expected ({model.n_weights},), a weight for "
+            "each feature, or a fitted Tagger."
+        )
+    return np.asarray(start, dtype=np.float64)
+
+
+# ---------------------------------------------------------------------- what sentences teach
+
+
+def _sample_weight(
+    options: "Tagger", material: TagMaterial, knowledge: TagKnowledge
+) -> FloatArray | None:
+    """What each sentence counts: by the caller, and by its classes where the cost cannot."""
+    weights, by_class = material.sample_weight, knowledge.class_weights
+    # Where tags cost, a wrong one costs what its class weighs; elsewhere the sentence does.
+    if by_class is None or not isinstance(course_of(options.objective).full, Likelihood):
+        return weights
+    extended = np.append(by_class, 1.0)
+    means = np.array([extended[labels].mean() for labels in knowledge.labels])
+    return means if weights is None else means * weights
+
+
+def _entropy(
+    options: "Tagger", material: TagMaterial, encoded: Encoded, knowledge: TagKnowledge
+) -> EntropyTerm | None:
+    if not options.entropy_weight:
+        return None
+    # A word without a tag counts so much that all of them together count as those with tags do.
+    n_none = int(encoded.n_words[material.n_labelled :].sum())
+    n_known = knowledge.n_known()
+    share = (n_known or n_none) / n_none if n_none else 1.0
+    alpha = options.renyi_alpha
+    objective = Entropy() if alpha is None else RenyiEntropy(alpha)
+    return EntropyTerm(objective, options.entropy_weight * share, options.entropy_ramp)
+
+
+def _expectations(
+    options: "Tagger",
+    material: TagMaterial,
+    words: Words,
+    tags: TagSet,
+    knowledge: TagKnowledge,
+) -> list[Expectations]:
+    found: list[Expectations] = []
+    if options.constraints:
+        found.append(
+            number_constraints(
+                options.constraints,
+                words,
+                tags,
+                weight=options.constraint_weight,
+                distance=options.constraint_distance,
+            )
+        )
+    weight = _share_weight(options, material)
+    if weight:
+        found.append(tag_shares(knowledge.labels, len(tags), words.n_words, weight))
+    return found
+
+
+def _share_weight(options: "Tagger", material: TagMaterial) -> float:
+    """The weight of the tags' shares: by default 1 beside entropy, where there are labels."""
+    n_none = material.count(Known.NOTHING)
+    labels_and_more = n_none > 0 and material.n_labelled > 0
+    if options.share_weight is None:
+        return 1.0 if options.entropy_weight and labels_and_more else 0.0
+    if options.share_weight and not labels_and_more:
+        raise ValueError(
+            f"share_weight is {options.share_weight}, but no sentences came "
+            f"{'with' if n_none else 'without'} tags; expected both kinds, or a weight of 0."
+        )
+    return options.share_weight
+
+
+def _class_weights(options: "Tagger", material: TagMaterial, tags: TagSet) -> FloatArray | None:
+    given = options.class_weights
+    if given is None:
+        return None
+    if isinstance(given, str):
+        counts = Counter(
+            tag for each in material.tags for tag in each if isinstance(tag, str) and tag != UNKNOWN
+        )
+        mean = counts.total() / max(len(counts), 1)
+        return np.array([mean / counts[tag] if counts[tag] else 1.0 for tag in tags.names])
+    for tag in given:
+        tags.numbers([tag], "class_weights")
+    return np.array([given.get(tag, 1.0) for tag in tags.names])
+
+
+def _check_scheme(material: TagMaterial, labels: Sequence[IntArray], tags: TagSet) -> None:
+    """Sequences that the scheme forbids have probability 0, so nothing could be learnt."""
+    if tags.allowed is None:
+        return
+    # A tag that is not known agrees with everything: the last row and column.
+    pairwise = np.pad(tags.allowed.pairwise, (0, 1), constant_values=True)
+    first, last = (np.append(each, True) for each in (tags.allowed.first, tags.allowed.last))
+    for index, given in enumerate(labels):
+        fine = pairwise[given[:-1], given[1:]]
+        if first[given[0]] and last[given[-1]] and fine.all():
+            continue
+        word = 0 if not first[given[0]] else int(np.argmin(np.append(fine, False)))
+        around = " ".join(map(str, material.tags[index][max(word - 1, 0) : word + 3]))
+        raise ValueError(
+            f"{material.where(index)} has tags that break {tags.scheme} at word {word}: "
+            f"{around}. Correct or convert them (partita.data.schemes.convert), or leave the "
+            "option scheme out."
+        )

@@ -1,0 +1,193 @@
+"""Sentences to learn from: their tags, checked, and sorted by what is known of them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.data.schemes import UNKNOWN
+from partita.data.sentences import Sentence
+from partita.estimators.pieces import Piece, PieceModel
+from partita.estimators.supervision import Knowledge, Known, Lessons
+from partita.estimators.tagging.tags import Tags, TagSet, checked_tags, tags_of, where
+from partita.objectives import known_tags
+from partita.text.words import check_sentences
+
+
+class TagModel(PieceModel, Protocol):
+    """All of a trained tagger but its weights."""
+
+    @property
+    def tags(self) -> TagSet:
+        """The tags, in the order of all arrays."""
+
+
+@dataclass(frozen=True)
+class TagMaterial:
+    """Sentences sorted by what is known of their tags: all, some, nothing."""
+
+    sentences: list[Any]
+    tags: list[list[Any]]
+    order: list[int]
+    """The number that each sentence had when it came."""
+    known: list[Known]
+    sample_weight: FloatArray | None
+
+    def where(self, index: int) -> str:
+        """How to name a sentence in a message."""
+        return where(self.sentences[index], self.order[index])
+
+    def count(self, known: Known) -> int:
+        """How many sentences are known so much of."""
+        return self.known.count(known)
+
+    @property
+    def n_labelled(self) -> int:
+        """Sentences with a known tag; they come first."""
+        return self.count(Known.ALL) + self.count(Known.SOME)
+
+    def knowledge(self, tags: TagSet, class_weights: FloatArray | None = None) -> "TagKnowledge":
+        """The tags as numbers."""
+        places = [self.where(index) for index in range(len(self.tags))]
+        return TagKnowledge.of(tags, self.tags, places, class_weights)
+
+
+def sorted_material(
+    sentences: Iterable[Any],
+    tags: Tags | None,
+    unlabelled: Iterable[Any],
+    tag_column: str | None,
+    sample_weight: Sequence[float] | None,
+) -> TagMaterial:
+    """Sentences that have words, in the order: all tags known, some, none; else as they came."""
+    sentences, unlabelled = listed(sentences), listed(unlabelled)
+    given = tags_of(sentences, tags, tag_column) or [None] * len(sentences)
+    labels = checked_tags(sentences, given) + [[UNKNOWN] * len(each) for each in unlabelled]
+    kinds = [_known(each) for each in labels]
+    order = [index for index in np.argsort(kinds, kind="stable").tolist() if len(labels[index])]
+    if not order:
+        raise ValueError("there are no words to learn from; expected at least one sentence.")
+    weights = None
+    if sample_weight is not None:
+        if len(sample_weight) != len(sentences):
+            raise ValueError(
+                f"sample_weight has {len(sample_weight)} numbers for {len(sentences)} sentences; "
+                "expected one for each."
+            )
+        weights = np.concatenate([np.asarray(sample_weight, float), np.ones(len(unlabelled))])
+        weights = weights[order]
+    together = [*sentences, *unlabelled]
+    return TagMaterial(
+        [together[index] for index in order],
+        [labels[index] for index in order],
+        order,
+        [kinds[index] for index in order],
+        weights,
+    )
+
+
+def listed(sentences: Iterable[Any]) -> list[Any]:
+    """Sentences as a list, also from a generator; a single one is an error."""
+    if isinstance(sentences, str | Sentence):
+        check_sentences(sentences)
+    found = list(sentences)
+    check_sentences(found)
+    return found
+
+
+def _known(tags: Sequence[Any]) -> Known:
+    n_single = sum(isinstance(tag, str) and tag != UNKNOWN for tag in tags)
+    if n_single == len(tags):
+        return Known.ALL
+    n_unknown = sum(isinstance(tag, str) and tag == UNKNOWN for tag in tags)
+    return Known.NOTHING if n_unknown == len(tags) else Known.SOME
+
+
+@dataclass(frozen=True)
+class TagKnowledge(Knowledge):
+    """The tags of sentences as numbers, and sets of tags as masks."""
+
+    labels: Sequence[IntArray]
+    choices: Sequence[BoolArray | None]
+    """For sentences with sets of tags which tags each word may have, (n, s)."""
+    class_weights: FloatArray | None = None
+    """What a wrong tag costs, by the right one; 1 if left out."""
+
+    @classmethod
+    def of(
+        cls,
+        tags: TagSet,
+        given: Sequence[Sequence[Any]],
+        places: Sequence[str],
+        class_weights: FloatArray | None = None,
+    ) -> "TagKnowledge":
+        """From tags by name; `places` are for messages."""
+        pairs = list(zip(given, places, strict=True))
+        return cls(
+            [tags.numbers(each, place) for each, place in pairs],
+            [tags.choices(each, place) for each, place in pairs],
+            class_weights,
+        )
+
+    @cached_property
+    def _n_known(self) -> int:
+        return sum(int((labels >= 0).sum()) for labels in self.labels)
+
+    def n_known(self) -> int:
+        """Words with one known tag."""
+        return self._n_known
+
+    def allowed(self, piece: Piece) -> BoolArray:
+        """Which tags and transitions agree with the known tags, (n_parts,)."""
+        allowed = known_tags(piece.structures, piece.of(self.labels))
+        choices = piece.of(self.choices)
+        if any(each is not None for each in choices):
+            unaries, _ = piece.structures.split(allowed)
+            for unary, choice in zip(unaries, choices, strict=True):
+                if choice is not None:
+                    unary &= choice
+        return allowed
+
+    def cost(self, piece: Piece) -> FloatArray:
+        """1 for a wrong tag, or the weight of the right one; 0 where that is not known."""
+        cost = super().cost(piece)
+        if self.class_weights is not None:
+            # A word whose tag is not known has no class, and counts as 1.
+            weights = np.append(self.class_weights, 1.0)
+            unaries, _ = piece.structures.split(cost)
+            for unary, tags in zip(unaries, piece.of(self.labels), strict=True):
+                unary *= weights[tags][:, None]
+        return cost
+
+
+def restricting(tags: TagSet, given: Sequence[Any], place: str) -> BoolArray:
+    """Which tags each word may have, (n, s), by known tags and sets of tags."""
+    numbers, choices = tags.numbers(given, place), tags.choices(given, place)
+    table = np.vstack([np.eye(len(tags), dtype=np.bool_), np.ones(len(tags), dtype=np.bool_)])
+    allowed: BoolArray = table[numbers]
+    return allowed if choices is None else allowed & choices
+
+
+def held_out_lessons(
+    model: TagModel, sentences: Sequence[Any], tags: Tags | None, tag_column: str | None
+) -> Lessons:
+    """Sentences to judge by; a tag that training never saw is wrong in any case, and left out."""
+    given = tags_of(sentences, tags, tag_column)
+    if given is None:
+        raise ValueError(
+            "held_out came without tags; expected a pair of sentences and their tags, or "
+            "sentences with a tag column (tag_column=...)."
+        )
+    known = set(model.tags.names)
+    pairs = [
+        (sentence, [tag if tag in known else UNKNOWN for tag in each])
+        for sentence, each in zip(sentences, checked_tags(sentences, given), strict=True)
+        if len(sentence)
+    ]
+    labels = [each for _, each in pairs]
+    knowledge = TagKnowledge.of(model.tags, labels, ["held_out"] * len(labels))
+    pieces = list(model.pieces(model.encode([sentence for sentence, _ in pairs])))
+    return Lessons({Known.ALL: [], Known.SOME: pieces, Known.NOTHING: []}, knowledge, what="tags")

@@ -1,0 +1,327 @@
+"""What every tagger can be asked, whatever it learnt from: tags, probabilities, entropies."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from partita.arrays import Array, BoolArray, FloatArray
+from partita.data.schemes import UNKNOWN
+from partita.distribution.chain_entropy import UncertainSpan, span_entropies
+from partita.distribution.linear_chain import LinearChain
+from partita.estimators.answers import Asked, ask
+from partita.estimators.base import Estimator
+from partita.estimators.groups import Runs
+from partita.estimators.options import declared, option
+from partita.estimators.tagging.material import TagModel, restricting
+from partita.estimators.tagging.tags import Tags, checked_tags, tags_of, where
+from partita.evaluation.tags import accuracy
+
+Answer = TypeVar("Answer")
+Decoder = Literal["best", "risk"]
+
+
+class TagMarginals(list[FloatArray]):
+    """For each sentence the probability of every tag at every word, (n, s); and the tags' names.
+
+    >>> marginals = TagMarginals([np.array([[0.25, 0.75]])], ("DET", "NOUN"))
+    >>> marginals[0], marginals.named()
+    (array([[0.25, 0.75]]), [[{'DET': 0.25, 'NOUN': 0.75}]])
+    """
+
+    def __init__(self, arrays: Iterable[FloatArray], names: tuple[str, ...]) -> None:
+        super().__init__(arrays)
+        self.names = names
+
+    def named(self) -> list[list[dict[str, float]]]:
+        """A dictionary for each word."""
+        return [[dict(zip(self.names, row, strict=True)) for row in each.tolist()] for each in self]
+
+
+@declared
+class TagEstimator(Estimator, Runs):
+    """A distribution over tag sequences for every sentence: all questions, for every tagger."""
+
+    tag_column: str | None = option(
+        None, "the column of the tags, of `Sentence` objects that come without tags", is_flag=False
+    )
+
+    @abstractmethod
+    def _model(self) -> TagModel:
+        """All but the weights."""
+
+    @abstractmethod
+    def _weights(self) -> FloatArray:
+        """The weights."""
+
+    def _why_impossible(self) -> str | None:
+        """Why a sentence may have no possible tags at all; None where that cannot be."""
+        return None
+
+    @property
+    def tags_(self) -> tuple[str, ...]:
+        """The tags, in the order of all arrays."""
+        self._check_fitted()
+        return self._model().tags.names
+
+    @property
+    def classes_(self) -> Array:
+        """The tags, under scikit-learn's name."""
+        return np.array(self.tags_)
+
+    # ------------------------------------------------------------------ tags
+
+    def predict(
+        self, sentences: Iterable[Any], *, fixed: Tags | None = None, decoder: Decoder = "best"
+    ) -> list[list[str]]:
+        """Tags for every sentence.
+
+        `fixed` has tags that must be kept (or sets of tags to choose from), and `?` elsewhere. The
+        decoder is "best", the most probable sequence, or "risk", the one with the fewest wrong
+        tags to be expected.
+        """
+        return list(self.predict_stream(sentences, fixed=fixed, decoder=decoder))
+
+    def predict_stream(
+        self,
+        sentences: Iterable[Any],
+        *,
+        fixed: Tags | None = None,
+        decoder: Decoder = "best",
+        chunk: int = 1000,
+    ) -> Iterator[list[str]]:
+        """As `predict`, one answer after the other; reads `chunk` sentences at a time."""
+        if decoder not in ("best", "risk"):
+            raise ValueError(f"decoder is {decoder!r}; expected 'best' or 'risk'.")
+        names = np.array(self.tags_, dtype=object)
+
+        def question(asked: Asked) -> Iterator[list[str]]:
+            p = asked.p
+            found = p.best.structures if decoder == "best" else least_risk(p)
+            return (names[numbers].tolist() for numbers in found)
+
+        return self._ask(sentences, question, list, fixed, chunk=chunk)
+
+    def k_best(self, sentences: Iterable[Any], k: int) -> list[list[tuple[list[str], float]]]:
+        """The k most probable sequences of each sentence with their log-probabilities."""
+        named = self._named
+
+        def question(asked: Asked) -> Iterator[list[tuple[list[str], float]]]:
+            for found, total in zip(asked.p.k_best(k), asked.p.log_partition, strict=True):
+                yield [(named(tags), float(score - total)) for tags, score in found]
+
+        return list(self._ask(sentences, question, lambda: [([], 0.0)]))
+
+    def sample(
+        self, sentences: Iterable[Any], size: int, rng: np.random.Generator
+    ) -> list[list[list[str]]]:
+        """`size` independent sequences of tags of each sentence, drawn exactly."""
+        named = self._named
+
+        def question(asked: Asked) -> Iterator[list[list[str]]]:
+            return ([named(tags) for tags in found] for found in asked.p.sample(size, rng))
+
+        # One thread, so that the same generator gives the same tags.
+        return list(self._ask(sentences, question, lambda: [[] for _ in range(size)], workers=1))
+
+    def score(
+        self,
+        sentences: Sequence[Any],
+        tags: Tags | None = None,
+        sample_weight: Sequence[float] | None = None,
+    ) -> float:
+        """The share of words whose tag is right, of those whose tag is known.
+
+        With `sample_weight`, a number for each sentence, each word counts so much.
+        """
+        wanted = [
+            [tag if isinstance(tag, str) else UNKNOWN for tag in row]
+            for row in self._tags_to_compare(sentences, tags)
+        ]
+        found = self.predict(sentences)
+        if not any(tag != UNKNOWN for row in wanted for tag in row):
+            raise ValueError("no word has a known tag to compare with; expected at least one.")
+        return accuracy(wanted, found, sample_weight)
+
+    # ------------------------------------------------------------------ probabilities
+
+    def predict_marginals(self, sentences: Iterable[Any]) -> TagMarginals:
+        """The probability of every tag at every word: for each sentence an array (n, s).
+
+        The columns are in the order of `tags_`; `.named()` gives dictionaries.
+        """
+
+        def question(asked: Asked) -> Iterator[FloatArray]:
+            # Copies, so that an answer does not hold the memory of its whole batch.
+            return (unary.copy() for unary in asked.p.marginals.unary)
+
+        n_tags = len(self.tags_)
+        return TagMarginals(
+            self._ask(sentences, question, lambda: np.zeros((0, n_tags))), self.tags_
+        )
+
+    def log_prob(self, sentences: Sequence[Any], tags: Tags | None = None) -> FloatArray:
+        """Log-probability of each sentence's tags; of all that agree with them where some are `?`.
+
+        A tag that the model does not know is an error; one that it forbids has -inf.
+        """
+        given = self._tags_to_compare(sentences, tags)
+        allowed = self._allowed(sentences, given)
+
+        def question(asked: Asked) -> FloatArray:
+            agreeing = restricted(asked, allowed)
+            # A sequence that is forbidden has probability 0; that is an answer, not an error.
+            difference: FloatArray = log_evidence(agreeing) - asked.p.log_partition
+            return difference
+
+        return np.array(list(self._ask(sentences, question, float)), dtype=np.float64)
+
+    def entropy(self, sentences: Iterable[Any]) -> FloatArray:
+        """The exact entropy of each sentence's tag sequence, in nats."""
+        found = self._ask(sentences, lambda asked: asked.p.entropy, float)
+        return np.array(list(found), dtype=np.float64)
+
+    def span_entropy(self, sentences: Iterable[Any], first: int, last: int) -> FloatArray:
+        """The entropy of the tags of words `first` to `last`, counted from 0, both included."""
+        found = self._ask(sentences, lambda asked: asked.p.span_entropy(first, last), float)
+        return np.array(list(found), dtype=np.float64)
+
+    def most_uncertain_span(
+        self, sentences: Iterable[Any], n_words: int
+    ) -> list[UncertainSpan | None]:
+        """The span of so many words whose tags are least certain; None in shorter sentences."""
+
+        def question(asked: Asked) -> Iterator[UncertainSpan | None]:
+            for unary, pairwise in zip(*asked.p.by_position.marginals, strict=True):
+                yield most_uncertain(unary, pairwise, n_words)
+
+        return list(self._ask(sentences, question, lambda: None))
+
+    def distribution(self, sentence: Any) -> LinearChain:
+        """The distribution over the tags of one sentence, for every other question."""
+        if not len(sentence):
+            raise ValueError("the sentence has no words; expected at least one.")
+        (p,) = self.distributions([sentence])
+        unary, pairwise = p.structures.split(p.scores)
+        return LinearChain(unary[0], pairwise[0])
+
+    def distributions(
+        self, sentences: Iterable[Any], fixed: Tags | None = None
+    ) -> Iterator[LinearChain]:
+        """Distributions over tags, for batches of the sentences that have words, in order."""
+        present = [each for each in sentences if len(each)]
+        if fixed is not None:
+            fixed = [each for each in fixed if each is None or len(each)]
+        found: list[LinearChain] = []
+
+        def question(asked: Asked) -> Iterator[None]:
+            found.append(asked.p)
+            return (None for _ in asked.places)
+
+        for _ in self._ask(present, question, lambda: None, fixed, workers=1):
+            while found:
+                yield found.pop(0)
+
+    # ------------------------------------------------------------------ helpers
+
+    def _named(self, numbers: Any) -> list[str]:
+        return self._model().tags.named(numbers)
+
+    def _ask(
+        self,
+        sentences: Iterable[Any],
+        question: Callable[[Asked], Iterable[Answer]],
+        empty: Callable[[], Answer],
+        fixed: Tags | None = None,
+        *,
+        workers: int | None = None,
+        chunk: int = 1000,
+        possible: bool = True,
+    ) -> Iterator[Answer]:
+        """The answer to each sentence, with some tags fixed if there are such.
+
+        A sentence without possible tags is an error, unless they need not be `possible`.
+        """
+        self._check_fitted()
+        if isinstance(sentences, Sequence):
+            checked_tags(sentences, [None] * len(sentences) if fixed is None else fixed)
+        allowed = None if fixed is None else self._allowed(sentences, fixed)
+        is_doubtful = possible and (self._why_impossible() is not None or allowed is not None)
+
+        def prepared(asked: Asked) -> Iterable[Answer]:
+            if allowed is not None:
+                asked = asked._replace(p=restricted(asked, allowed))
+            if is_doubtful:
+                self._check_possible(asked)
+            return question(asked)
+
+        return ask(
+            self._model(),
+            self._weights(),
+            sentences,
+            prepared,
+            empty=empty,
+            workers=self.workers if workers is None else workers,
+            chunk=chunk,
+        )
+
+    def _check_possible(self, asked: Asked) -> None:
+        impossible = np.flatnonzero(log_evidence(asked.p) == -np.inf)
+        for index in impossible[:1].tolist():
+            scheme = self._model().tags.scheme
+            rules = f" in the scheme {scheme}" if scheme else ""
+            why = self._why_impossible() or "correct the tags that are fixed, or put '?' for some"
+            raise ValueError(
+                f"{where(asked.sentences[index], asked.places[index])} has no possible sequence of "
+                f"tags{rules}: {why}."
+            )
+
+    def _allowed(self, sentences: Iterable[Any], tags: Tags) -> list[BoolArray]:
+        known = self._model().tags
+        asked = sentences if isinstance(sentences, Sequence) else [None] * len(tags)
+        return [
+            restricting(known, [UNKNOWN] if each is None else each, where(sentence, index))
+            for index, (sentence, each) in enumerate(zip(asked, tags, strict=True))
+        ]
+
+    def _tags_to_compare(self, sentences: Sequence[Any], tags: Tags | None) -> list[list[Any]]:
+        found = tags_of(sentences, tags, self.tag_column)
+        if found is None:
+            raise ValueError(
+                "no tags came to compare with; give tags, or sentences with a tag column "
+                "(tag_column=...)."
+            )
+        return checked_tags(sentences, found)
+
+
+def restricted(asked: Asked, allowed: Sequence[BoolArray]) -> LinearChain:
+    """The distribution over sequences with allowed tags only; `allowed` by number of sentence."""
+    p: LinearChain = asked.p
+    scores = p.scores.copy()
+    unaries, _ = p.structures.split(scores)
+    for unary, place in zip(unaries, asked.places, strict=True):
+        unary[~allowed[place]] = -np.inf
+    return p.with_scores(scores)
+
+
+def least_risk(p: LinearChain) -> list[Array]:
+    """The possible sequence with the fewest wrong tags to be expected, of each sentence."""
+    gains = np.where(p.structures.is_choice(), p.inference.marginals, 0.0)
+    # A sequence may use tags that are likely one by one and still be forbidden as a whole.
+    gains[p.scores == -np.inf] = -np.inf
+    return list(p.with_scores(gains).best.structures)
+
+
+def log_evidence(p: LinearChain) -> FloatArray:
+    """The log-partition of each sentence; -inf is an answer here, where `p` itself has none."""
+    return p.structures.infer(p.scores).log_partition
+
+
+def most_uncertain(unary: FloatArray, pairwise: FloatArray, n_words: int) -> UncertainSpan | None:
+    """The span of so many words with the largest entropy; None in a shorter sentence."""
+    if len(unary) < n_words:
+        return None
+    entropies = span_entropies(unary, pairwise, n_words)
+    first = int(np.argmax(entropies))
+    return UncertainSpan(first, first + n_words - 1, float(entropies[first]))

@@ -1,0 +1,166 @@
+"""Tags as numbers: known ones, unknown ones, sets of them, and which may follow which."""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy as np
+
+from partita.arrays import BoolArray, IntArray
+from partita.data.schemes import (
+    UNKNOWN,
+    Scheme,
+    Transitions,
+    allowed_transitions,
+    recognise_scheme,
+)
+from partita.data.sentences import Sentence
+from partita.text.words import check_sentences
+
+NOT_KNOWN = -1
+Tag = str | AbstractSet[str] | None
+"""A tag, `?` or None for one that is not known, or a set of tags one of which is right."""
+Tags = Sequence[Sequence[Tag] | None]
+"""The tags of each sentence; None for a sentence of which nothing is known."""
+
+
+def checked_tags(sentences: Sequence[Any], tags: Tags) -> list[list[Any]]:
+    """A tag (or set of tags) for every word of every sentence; what is missing is an error."""
+    check_sentences(sentences)
+    if len(sentences) != len(tags):
+        raise ValueError(
+            f"{len(sentences)} sentences came with tags for {len(tags)}; expected as many."
+        )
+    checked: list[list[Any]] = []
+    for index, (sentence, given) in enumerate(zip(sentences, tags, strict=True)):
+        if given is None:
+            given = [None] * len(sentence)
+        if isinstance(given, str):
+            raise ValueError(
+                f"the tags of {where(sentence, index)} are the text {given[:40]!r}; expected a "
+                "list of tags."
+            )
+        if len(sentence) != len(given):
+            raise ValueError(
+                f"{where(sentence, index)} has {len(sentence)} words and {len(given)} tags; "
+                f"expected a tag for each word, {UNKNOWN!r} where it is not known."
+            )
+        checked.append([_checked_tag(tag, sentence, index) for tag in given])
+    return checked
+
+
+def _checked_tag(tag: Any, sentence: Any, index: int) -> Any:
+    if isinstance(tag, str):
+        return str(tag)
+    if tag is None:
+        return UNKNOWN
+    if isinstance(tag, AbstractSet) and len(tag) and all(isinstance(each, str) for each in tag):
+        return next(iter(tag)) if len(tag) == 1 else frozenset(tag)
+    raise ValueError(
+        f"{where(sentence, index)} has the tag {tag!r}; expected text, {UNKNOWN!r} (or None) where "
+        "it is not known, or a set of tags one of which is right."
+    )
+
+
+def where(sentence: Any, index: int) -> str:
+    """How to name a sentence in a message: its file and line, if it has one."""
+    if isinstance(sentence, Sentence):
+        return f"{sentence.where()}: the sentence"
+    return f"sentence {index} (counting from 0)"
+
+
+def tags_of(sentences: Sequence[Any], tags: Tags | None, tag_column: str | None) -> Tags | None:
+    """The tags that came, or those of a column of the sentences, or None."""
+    if tags is not None or tag_column is None:
+        return tags
+    for index, sentence in enumerate(sentences):
+        if not isinstance(sentence, Sentence):
+            raise ValueError(
+                f"sentence {index} (counting from 0) is a {type(sentence).__name__}, which has no "
+                f"column {tag_column!r} of tags; expected Sentence objects, or tags beside the "
+                "sentences."
+            )
+    return [sentence.column(tag_column) for sentence in sentences]
+
+
+class TagSet:
+    """The tags of a model, in order, and the scheme they must obey, if any.
+
+    >>> tags = TagSet(["DET", "NOUN"])
+    >>> tags.numbers(["NOUN", "?"], "sentence 0")
+    array([ 1, -1])
+    >>> tags.numbers(["VERB"], "sentence 0")
+    Traceback (most recent call last):
+    ValueError: sentence 0 has the tag 'VERB', which the model does not know; it knows DET, ...
+    """
+
+    def __init__(self, names: Sequence[str], scheme: Scheme | None = None) -> None:
+        self.names = tuple(names)
+        self.scheme = scheme
+        self._numbers = {name: number for number, name in enumerate(self.names)}
+        self.allowed: Transitions | None = (
+            None if scheme is None else allowed_transitions(self.names, scheme)
+        )
+
+    @classmethod
+    def learn(
+        cls,
+        tags: Iterable[Sequence[Any]],
+        more: Iterable[str] = (),
+        scheme: Any = None,
+    ) -> "TagSet":
+        """The tags that occur, and `more`; with the scheme "auto", the one they follow, if any."""
+        sequences = list(tags)
+        names = {name for sequence in sequences for tag in sequence for name in _names(tag)}
+        names = names.union(more) - {UNKNOWN}
+        if not names:
+            raise ValueError(
+                "no word has a known tag; expected tags, or expectation constraints that name some."
+            )
+        if scheme == "auto":
+            plain = [[t if isinstance(t, str) else UNKNOWN for t in each] for each in sequences]
+            scheme = recognise_scheme(plain)
+        return cls(sorted(names), scheme)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def numbers(self, tags: Sequence[Any], place: str) -> IntArray:
+        """The number of each tag, -1 where more than one may be; `place` is for messages."""
+        numbers = np.full(len(tags), NOT_KNOWN, dtype=np.int64)
+        known = self._numbers
+        for word, tag in enumerate(tags):
+            if isinstance(tag, str):
+                if tag in known:
+                    numbers[word] = known[tag]
+                elif tag != UNKNOWN:
+                    self._refuse(tag, place)
+        return numbers
+
+    def choices(self, tags: Sequence[Any], place: str) -> BoolArray | None:
+        """Which tags each word may have, (n, s), as far as sets say so; None if none does."""
+        if not any(isinstance(tag, AbstractSet) for tag in tags):
+            return None
+        allowed = np.ones((len(tags), len(self)), dtype=np.bool_)
+        for word, tag in enumerate(tags):
+            if isinstance(tag, AbstractSet):
+                for name in tag:
+                    if name not in self._numbers:
+                        self._refuse(name, place)
+                allowed[word] = [name in tag for name in self.names]
+        return allowed
+
+    def named(self, numbers: IntArray) -> list[str]:
+        """The tags of numbers."""
+        return [self.names[number] for number in numbers.tolist()]
+
+    def _refuse(self, tag: str, place: str) -> None:
+        raise ValueError(
+            f"{place} has the tag {tag!r}, which the model does not know; it knows "
+            f"{', '.join(self.names)}. Correct the tag, put {UNKNOWN!r} for it, or train on data "
+            "that have it."
+        )
+
+
+def _names(tag: Any) -> Iterable[str]:
+    return (tag,) if isinstance(tag, str) else tag
