@@ -121,9 +121,11 @@ class Starts:
 
     def optimiser(self, max_iterations: int, loss_tolerance: float) -> ExpectationMaximisation:
         """Labels count like pseudo-counts: their log-likelihood is <counts, weights>, too."""
+        # Only what shapes the way is closed over: a checkpoint knows it by its digest.
+        layout, fixed = self.layout, self.fixed
         return ExpectationMaximisation(
-            lambda counts: self.layout.maximise(counts + self.fixed),
-            lambda weights: product(self.fixed, weights),
+            lambda counts: layout.maximise(counts + fixed),
+            lambda weights: product(fixed, weights),
             max_iterations,
             loss_tolerance,
         )
