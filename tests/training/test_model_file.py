@@ -155,7 +155,9 @@ def forged(path, text, payload=bytes(8)):
 )  # fmt: skip
 def test_forged_arrays_are_refused(tmp_path, entry):
     text = json.dumps({"kind": "model", "arrays": {"weights": entry}}).encode()
-    with pytest.raises(ModelFileError, match="not written by Partita.* the array 'weights'"):
+    with pytest.raises(
+        ModelFileError, match="not written by this version of Partita.* the array 'weights'"
+    ):
         read_model(forged(tmp_path / "forged", text))
 
 
@@ -164,7 +166,7 @@ def test_forged_arrays_are_refused(tmp_path, entry):
     [b"{nope", b"\xff", b"[]", b"{}", b'{"kind": "model", "arrays": [1]}', b"[" * 10**5],
 )
 def test_forged_headers_are_refused(tmp_path, text):
-    with pytest.raises(ModelFileError, match="not written by Partita.* its header"):
+    with pytest.raises(ModelFileError, match="not written by this version of Partita.* its header"):
         read_model(forged(tmp_path / "forged", text))
 
 

@@ -8,9 +8,18 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import Array, FloatArray
+from partita.training.contents import (
+    Contents,
+    ModelFileError,
+    check_numbers,
+    refusing_wrong_contents,
+)
 from partita.training.digests import DIGEST
-from partita.training.model_file import ModelFileError, read_header, read_model, write_model
-from partita.training.optimisers.base import State
+from partita.training.model_file import read_header, read_model, write_model
+from partita.training.optimisers.base import Optimiser, State
+
+HISTORY = "history"
+"""The array with a row for every iteration; NaN where there were no held-out data."""
 
 
 class Record(typing.NamedTuple):
@@ -45,7 +54,7 @@ class Run:
 def write_checkpoint(path: str | os.PathLike[str], run: Run, about: dict[str, Any]) -> None:
     """Write a run to a file, in one step; `about` says what it is a run of."""
     arrays = dict(_stored("state", run.state))
-    arrays["history"] = np.array(run.history, dtype=np.float64).reshape(-1, len(Record._fields))
+    arrays[HISTORY] = np.array(run.history, dtype=np.float64).reshape(-1, len(Record._fields))
     arrays["best_held_out"] = np.asarray(run.best_held_out)
     if run.best_weights is not None:
         arrays["best_weights"] = run.best_weights
@@ -55,16 +64,17 @@ def write_checkpoint(path: str | os.PathLike[str], run: Run, about: dict[str, An
 
 def checkpoint_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What the run in a file is a run of."""
-    about: dict[str, Any] = read_header(path, kind="checkpoint")["about"]
+    header = read_header(path, kind="checkpoint")
+    about: dict[str, Any] = Contents(header, {}, os.fspath(path)).take("about", dict[str, Any])
     return about
 
 
 def read_checkpoint(
-    path: str | os.PathLike[str], state_type: type[State], about: dict[str, Any]
+    path: str | os.PathLike[str], optimiser: Optimiser[Any], about: dict[str, Any]
 ) -> Run:
     """The run in a file, which must be a run of the same thing."""
     contents = read_model(path, kind="checkpoint")
-    found = contents.header["about"]
+    found = contents.take("about", dict[str, Any])
     for name in {**about, **found}:
         there, here = found.get(name), about.get(name)
         if there != here:
@@ -74,14 +84,32 @@ def read_checkpoint(
                 "the options, the data and the version of that run, or give another file for the "
                 "checkpoints of this one."
             )
-    arrays = contents.arrays
-    rows = arrays["history"].tolist()
+    with refusing_wrong_contents(path):
+        return _run(contents, optimiser, about["n_weights"])
+
+
+def _run(contents: Contents, optimiser: Optimiser[Any], n_weights: int) -> Run:
+    state = _restored(optimiser.state_type, contents, "state")
+    best_iteration = contents.take("best_iteration", int)
+    # Kernels do not look how long an array is.
+    if not (state.fits(n_weights) and optimiser.accepts(state)):
+        raise ValueError("the arrays of its state do not fit together")
+    if not 0 <= best_iteration <= state.iteration:
+        raise ValueError(f"its best iteration is {best_iteration}, of {state.iteration}")
+    best = None
+    if "best_weights" in contents.arrays:
+        best = contents.array("best_weights", np.float64, (n_weights,))
+    check_numbers(
+        contents.path,
+        {name: array for name, array in contents.arrays.items() if array.ndim and name != HISTORY},
+    )
+    rows = contents.array(HISTORY, np.float64, (state.iteration, len(Record._fields))).tolist()
     return Run(
-        _restored(state_type, arrays, "state"),
+        state,
         tuple(Record(int(iteration), *numbers) for iteration, *numbers in rows),
-        arrays.get("best_weights"),
-        float(arrays["best_held_out"]),
-        contents.header["best_iteration"],
+        best,
+        float(contents.array("best_held_out", np.float64, ())),
+        best_iteration,
     )
 
 
@@ -128,18 +156,20 @@ def _stored(name: str, value: Any) -> typing.Iterator[tuple[str, Array]]:
         yield name, np.asarray(value)
 
 
-def _restored(kind: Any, arrays: dict[str, Array], name: str) -> Any:
+def _restored(kind: Any, contents: Contents, name: str) -> Any:
     """The inverse of `_stored`, guided by the types of the fields."""
     if is_dataclass(kind):
         kinds = typing.get_type_hints(kind)
         return kind(  # type: ignore[operator]
             **{
-                field.name: _restored(kinds[field.name], arrays, f"{name}.{field.name}")
+                field.name: _restored(kinds[field.name], contents, f"{name}.{field.name}")
                 for field in fields(kind)
             }
         )
     if typing.get_origin(kind) is tuple:
-        count = int(arrays[f"{name}.n"])
+        count = int(contents.array(f"{name}.n", np.int64, ()))
         item = typing.get_args(kind)[0]
-        return tuple(_restored(item, arrays, f"{name}.{index}") for index in range(count))
-    return kind(arrays[name]) if kind in (bool, int, float) else arrays[name]
+        return tuple(_restored(item, contents, f"{name}.{index}") for index in range(count))
+    if kind in (bool, int, float):
+        return kind(contents.array(name, np.asarray(kind()).dtype, ()))
+    return contents.array(name, np.float64)

@@ -126,7 +126,7 @@ class Loop:
     def _begun(self, weights: FloatArray, about: dict[str, Any]) -> Run:
         path = self.outputs.checkpoint
         if self.outputs.resume and path is not None and os.path.exists(path):
-            return read_checkpoint(path, self.optimiser.state_type, about)
+            return read_checkpoint(path, self.optimiser, about)
         run = Run(self.optimiser.start(self.problem, weights))
         if self.held_out is None:
             return run

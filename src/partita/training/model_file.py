@@ -23,32 +23,26 @@ import math
 import os
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from partita.arrays import Array
 from partita.files import atomic_writer
 from partita.structures.batch import is_whole
+from partita.training.contents import Contents, ModelFileError, check_numbers, not_ours
+
+__all__ = ["Contents", "ModelFileError", "read_header", "read_model", "write_model"]
 
 MAGIC = b"PARTITA\0"
 VERSION = 1
 ALIGNMENT = 64
 PREFIX = struct.Struct("<8sIIQQ")
+MOST_HEADER = 2**30
+"""Bytes of a header: words, names, options. Numbers go into arrays."""
+PIECE = 2**20
+"""Bytes that are read at a time for a checksum."""
 START = PREFIX.size + 2 * hashlib.sha256().digest_size
-
-
-class ModelFileError(ValueError):
-    """A file that is not what it should be: what came, what was expected, what to do."""
-
-
-@dataclass(frozen=True)
-class Contents:
-    """What a file holds: a header of plain JSON values, and arrays by name."""
-
-    header: dict[str, Any]
-    arrays: dict[str, Array]
 
 
 def write_model(
@@ -92,27 +86,34 @@ def read_model(
     """The contents of a file that `write_model` wrote, checked from the first byte to the last.
 
     A file that is truncated, foreign, newer, damaged, or of another kind or estimator raises
-    `ModelFileError`, whose message says what came, what was expected and what to do.
+    `ModelFileError`, whose message says what came, what was expected and what to do. So does one
+    with an array that has a NaN among its numbers, if it is a model. Memory is taken only once the
+    checksums are right, and no more than the file is long.
     """
+    name = os.fspath(path)
     with open(path, "rb") as file:
-        header = _read_header(os.fspath(path), file)
-        _check_kind(os.fspath(path), header, kind, estimator)
+        found = _read_header(name, file)
+        _check_kind(name, found.header, kind, estimator)
+        start = file.tell()
+        if _checksum(file, found.n_bytes) != found.digest:
+            raise _damaged(name, "the checksum of its arrays does not match")
+        file.seek(start)
         # A bytearray, so that the arrays are writable and share its memory.
-        payload = bytearray(header.pop(".length"))
+        payload = bytearray(found.n_bytes)
         if file.readinto(payload) != len(payload) or file.read(1):
-            raise _damaged(path, "it is shorter or longer than its header says")
-    if hashlib.sha256(payload).digest() != header.pop(".digest"):
-        raise _damaged(path, "the checksum of its arrays does not match")
-    entries = header.pop("arrays")
-    return Contents(header, {name: _array(path, payload, name, entries[name]) for name in entries})
+            raise _damaged(name, "it changed while it was read")
+    arrays = _arrays(name, payload, found.header.pop("arrays"))
+    if kind == "model":
+        check_numbers(name, arrays)
+    return Contents(found.header, arrays, name)
 
 
 def read_header(path: str | os.PathLike[str], *, kind: str = "model") -> dict[str, Any]:
     """What a file says it holds, without its arrays (nor their checksum)."""
     with open(path, "rb") as file:
-        header = _read_header(os.fspath(path), file)
+        header = _read_header(os.fspath(path), file).header
     _check_kind(os.fspath(path), header, kind, None)
-    return {name: value for name, value in header.items() if not name.startswith(".")}
+    return header
 
 
 def _laid_out(arrays: Mapping[str, Array]) -> tuple[dict[str, Any], list[Any]]:
@@ -135,7 +136,15 @@ def _laid_out(arrays: Mapping[str, Array]) -> tuple[dict[str, Any], list[Any]]:
     return entries, chunks
 
 
-def _read_header(path: str, file: Any) -> dict[str, Any]:
+class _Found(NamedTuple):
+    """A header, and what it says of what follows."""
+
+    header: dict[str, Any]
+    n_bytes: int
+    digest: bytes
+
+
+def _read_header(path: str, file: BinaryIO) -> _Found:
     """The header, once its checksum says that it is what was written."""
     start = file.read(START)
     if not start.startswith(MAGIC):
@@ -155,17 +164,39 @@ def _read_header(path: str, file: Any) -> dict[str, Any]:
     size = os.fstat(file.fileno()).st_size
     if START + length + payload != size:
         raise _damaged(path, f"it has {size} bytes instead of {START + length + payload}")
-    text = file.read(length)
+    if length > MOST_HEADER:
+        raise not_ours(path, f"its header has {length:,} bytes, more than {MOST_HEADER:,}")
     digests = start[PREFIX.size :]
-    if hashlib.sha256(start[: PREFIX.size] + text).digest() != digests[:32]:
+    if _checksum(file, length, start[: PREFIX.size]) != digests[:32]:
         raise _damaged(path, "the checksum of its header does not match")
+    file.seek(START)
+    return _Found(_parsed_header(path, file.read(length)), payload, digests[32:])
+
+
+def _parsed_header(path: str, text: bytes) -> dict[str, Any]:
     try:
-        header = json.loads(text)
+        header = json.loads(text, parse_constant=_no_constant)
+        if b"\\u" in text:
+            # Half of a character, which no writer accepts later.
+            json.dumps(header, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise _not_ours(path, f"its header is no JSON ({error})") from None
+        raise not_ours(path, f"its header is no JSON ({error})") from None
     if not isinstance(header, dict) or not isinstance(header.get("arrays"), dict):
-        raise _not_ours(path, "its header does not say where its arrays are")
-    return {**header, ".length": payload, ".digest": digests[32:]}
+        raise not_ours(path, "its header does not say where its arrays are")
+    return header
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _checksum(file: BinaryIO, n_bytes: int, start: bytes = b"") -> bytes:
+    """SHA-256 of the next bytes of a file, read in pieces: a file can claim to be very long."""
+    found = hashlib.sha256(start)
+    while n_bytes > 0 and (piece := file.read(min(n_bytes, PIECE))):
+        found.update(piece)
+        n_bytes -= len(piece)
+    return found.digest()
 
 
 def _check_kind(path: str, header: dict[str, Any], kind: str, estimator: str | None) -> None:
@@ -180,25 +211,35 @@ def _check_kind(path: str, header: dict[str, Any], kind: str, estimator: str | N
         )
 
 
-def _array(path: str | os.PathLike[str], payload: bytearray, name: str, entry: Any) -> Array:
+def _arrays(path: str, payload: bytearray, entries: Mapping[str, Any]) -> dict[str, Array]:
+    """All arrays of a file, which do not overlap: together they are no longer than the file."""
+    arrays = {name: _array(path, payload, name, entry) for name, entry in entries.items()}
+    if sum(array.nbytes for array in arrays.values()) > len(payload):
+        raise not_ours(path, "its header describes arrays that overlap")
+    return arrays
+
+
+def _array(path: str, payload: bytearray, name: str, entry: Any) -> Array:
     """An array of the file, once it is sure that it lies within."""
     try:
         kind, shape, offset = np.dtype(str(entry["type"])), entry["shape"], entry["offset"]
-        is_ours = kind.kind in "biuf" and all(is_whole(n) and n >= 0 for n in [offset, *shape])
-    except (KeyError, TypeError, ValueError):
+        is_ours = _is_ours(kind, shape, offset, entry["type"], len(payload))
+        array = np.frombuffer(payload, kind if is_ours else "u1", math.prod(shape), offset)
+        array = array.reshape(shape)
+    except (KeyError, TypeError, ValueError, OverflowError):
         is_ours = False
+    # A byte that is neither 0 nor 1 would be true and not equal to true.
+    if not is_ours or (kind.kind == "b" and (array.view(np.uint8) > 1).any()):
+        raise not_ours(path, f"its header describes the array {name!r} as {entry!r}")
+    return array.astype(kind.newbyteorder("="), copy=False)
+
+
+def _is_ours(kind: Any, shape: Any, offset: Any, name: str, n_bytes: int) -> bool:
+    """Whether we write arrays of such a type, and it lies within so many bytes."""
+    is_little = bool(kind.kind in "biuf" and kind.newbyteorder("<").str == name)
+    is_placed = all(is_whole(n) and n >= 0 for n in [offset, *shape]) and offset % ALIGNMENT == 0
     # The product of plain integers, which do not wrap around.
-    if not is_ours or offset + kind.itemsize * math.prod(shape) > len(payload):
-        raise _not_ours(path, f"its header describes the array {name!r} as {entry!r}")
-    array = np.frombuffer(payload, kind, math.prod(shape), offset)
-    return array.reshape(shape).astype(kind.newbyteorder("="), copy=False)
-
-
-def _not_ours(path: str | os.PathLike[str], how: str) -> ModelFileError:
-    return ModelFileError(
-        f"{os.fspath(path)} was not written by Partita, though it begins like a file of ours: "
-        f"{how[:200]}. Expected numbers that lie within the file. Do not use it."
-    )
+    return is_little and is_placed and offset + kind.itemsize * math.prod(shape) <= n_bytes
 
 
 def _damaged(path: str | os.PathLike[str], how: str) -> ModelFileError:

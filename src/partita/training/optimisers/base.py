@@ -16,7 +16,7 @@ Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
 @dataclass(frozen=True)
-class State:
+class State(ABC):
     """Where an optimiser is: numbers, arrays and tuples of them, so that it can be stored.
 
     A step makes a new state and changes nothing of the old one: whenever it is interrupted, the
@@ -29,6 +29,15 @@ class State:
     loss: float
     """The loss at the weights, penalties included (for mini-batches: met on the way to them)."""
     gradient_norm: float
+
+    @property
+    @abstractmethod
+    def vectors(self) -> tuple[FloatArray, ...]:
+        """Its arrays beside the weights, which are all as long as these."""
+
+    def fits(self, n_weights: int) -> bool:
+        """Whether all arrays have the right length."""
+        return all(vector.shape == (n_weights,) for vector in (self.weights, *self.vectors))
 
 
 class Problem(ABC):
@@ -135,6 +144,10 @@ class Optimiser(ABC, Generic[S]):
     @abstractmethod
     def state_type(self) -> type[S]:
         """The class of its states."""
+
+    def accepts(self, state: S) -> bool:
+        """Whether a state that was stored could be one of its own; lengths were checked."""
+        return isinstance(state, self.state_type)
 
     @abstractmethod
     def start(self, problem: Problem, weights: FloatArray) -> S:

@@ -26,6 +26,11 @@ class Curvature:
     along: FloatArray = field(default_factory=lambda: np.zeros(0))
     """Dot products of all vectors with the gradient, (2k,)."""
 
+    def __post_init__(self) -> None:
+        k = len(self.steps)
+        if (len(self.changes), self.gram.shape, self.along.shape) != (k, (2 * k, 2 * k), (2 * k,)):
+            raise ValueError("steps, changes and their products are not of the same number")
+
     @property
     def n_pairs(self) -> int:
         """How many pairs are remembered."""
@@ -39,7 +44,7 @@ class Curvature:
         """The same pairs at another gradient."""
         if not self.n_pairs:
             return self
-        return replace(self, along=products(self._rows, 3 * [gradient], n_threads)[:, 0])
+        return replace(self, along=products(self.rows, 3 * [gradient], n_threads)[:, 0])
 
     def updated(
         self, step: FloatArray, change: FloatArray, gradient: FloatArray, n_threads: int = 1
@@ -67,7 +72,7 @@ class Curvature:
         if not self.n_pairs:
             return -gradient
         coefficients = self._coefficients()
-        return combination(coefficients, (*self._rows, gradient), n_threads)
+        return combination(coefficients, (*self.rows, gradient), n_threads)
 
     def _coefficients(self) -> FloatArray:
         """The direction in terms of the stored vectors and the gradient, (2k + 1,).
@@ -94,5 +99,6 @@ class Curvature:
         return coefficients
 
     @property
-    def _rows(self) -> tuple[FloatArray, ...]:
+    def rows(self) -> tuple[FloatArray, ...]:
+        """All vectors, steps first."""
         return self.steps + self.changes

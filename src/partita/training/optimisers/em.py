@@ -18,6 +18,11 @@ class CountsState(State):
     fall: float = float("inf")
     """How much the loss fell in the last iteration."""
 
+    @property
+    def vectors(self) -> tuple[FloatArray, ...]:
+        """The counts."""
+        return (self.counts,)
+
 
 @dataclass(frozen=True)
 class ExpectationMaximisation(Optimiser[CountsState]):

@@ -26,6 +26,11 @@ class QuasiNewtonState(State):
     stuck: bool = False
     """No step lowers the loss any more."""
 
+    @property
+    def vectors(self) -> tuple[FloatArray, ...]:
+        """The gradient, and the steps and changes remembered."""
+        return (self.gradient, *self.curvature.rows)
+
 
 @dataclass(frozen=True)
 class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
@@ -52,6 +57,10 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
     def state_type(self) -> type[QuasiNewtonState]:
         """The class of its states."""
         return QuasiNewtonState
+
+    def accepts(self, state: QuasiNewtonState) -> bool:
+        """There is a loss and a norm for each of the last iterations."""
+        return 0 < len(state.recent_losses) == len(state.recent_norms)
 
     def model(self, state: QuasiNewtonState) -> FloatArray:
         """The weights of the state."""

@@ -38,6 +38,11 @@ class StochasticState(State):
     fall: float = float("inf")
     """How much less the loss of the last pass was than that of the pass before."""
 
+    @property
+    def vectors(self) -> tuple[FloatArray, ...]:
+        """The average's drift and the memory."""
+        return (self.drift, *self.memory)
+
 
 CHUNK = 2**13
 """Blocks of weights that a thread moves at a time."""
@@ -99,6 +104,10 @@ class Stochastic(Optimiser[StochasticState]):
     @abstractmethod
     def move(self, step: Step, state: StochasticState) -> float:
         """One step, in place: moves the state's weights; gives the squared norm of the gradient."""
+
+    def accepts(self, state: StochasticState) -> bool:
+        """It remembers as much as the method needs."""
+        return len(state.memory) == self.n_memory
 
     def start(self, problem: Problem, weights: FloatArray) -> StochasticState:
         """Nothing remembered; the loss is not known before the first pass."""
