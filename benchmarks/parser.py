@@ -13,6 +13,7 @@ import os
 import resource
 import sys
 import time
+from copy import copy
 from pathlib import Path
 
 from benchmarks.timing import Table, write_json
@@ -23,13 +24,8 @@ import numpy as np
 import partita as pt
 from partita.data.conllu import read_conllu
 from partita.data.sentences import Sentence
-from partita.estimators.parsing.keys import kind_column
-from partita.estimators.parsing.material import targets_of
-from partita.estimators.parsing.model import ParserModel, nearest_projective
-from partita.estimators.parsing.plan import BATCHES_PER_STEP
-from partita.estimators.parsing.templates import default_templates
-from partita.estimators.parsing.training import Lessons
-from partita.estimators.parsing.words import NAMES, Lexicon, read_words
+from partita.estimators.parsing.learning import BATCHES_PER_STEP, lessons_of, prepare
+from partita.estimators.parsing.material import read_material
 from partita.evaluation.trees import compare_trees
 from partita.training import AdaGrad, build_corpus
 from partita.training.optimisers import CorpusProblem
@@ -64,17 +60,9 @@ def figures(parser: pt.DependencyParser, gold: list[Sentence], **options: object
 
 def training_problem(sentences: list[Sentence], n_threads: int, projective: bool) -> CorpusProblem:
     """EWT as `DependencyParser` trains on it, to take passes one by one."""
-    words = read_words(sentences)
-    templates = default_templates(tuple(words.columns))
-    lexicon = Lexicon.learn(words, 2, kind_column(templates))
-    model = ParserModel(templates, lexicon, pt.DependencyParser().n_bits, projective, True, NAMES)
-    heads, _ = targets_of(sentences, None, None, single_root=True)
-    if projective:
-        heads = [nearest_projective(each, single_root=True) for each in heads]
-    n_sentences = pt.DependencyParser().batch_sentences / BATCHES_PER_STEP
-    n_parts = int(np.mean((words.n_words + 1.0) ** 2) * n_sentences)
-    lessons = Lessons(model, model.encode(sentences), heads, (len(heads), 0, 0), n_parts=n_parts)
-    objective, batches = lessons.assemble(risk=False)
+    options = pt.DependencyParser(projective=projective)
+    material = read_material(sentences, None, None, single_root=True)
+    objective, batches = lessons_of(options, prepare(options, material)).assemble()
     return CorpusProblem(build_corpus(objective, batches, workers=n_threads, n_shards=1))
 
 
@@ -104,12 +92,11 @@ def passes(table: Table, sentences: list[Sentence], n_threads: int, projective: 
 
 def parsing(table: Table, parser: pt.DependencyParser, sentences: list[Sentence]) -> None:
     """Time from sentences as the reader gives them to heads, and to heads and labels."""
-    unlabelled = pt.DependencyParser()
-    unlabelled.model_, unlabelled.weights_ = parser.model_, parser.weights_
+    unlabelled = copy(parser)
     unlabelled.label_model_, unlabelled.label_weights_ = None, None
     for what, model in (("heads", unlabelled), ("heads and labels", parser)):
         for n_threads in (1, 2):
-            model.set_params(n_threads=n_threads)
+            model.set_params(workers=n_threads)
             times = []
             for _ in range(4):
                 began = time.perf_counter()
@@ -190,7 +177,7 @@ def main() -> None:
     tables = []
     if {"speed", "accuracy"} & set(options.only):
         began = time.perf_counter()
-        parser = fitted(treebank(options.data, EWT, "train"), n_threads=1)
+        parser = fitted(treebank(options.data, EWT, "train"), workers=1)
         seconds = time.perf_counter() - began
         whole = Table("Training on EWT with default options, one thread, labels included")
         whole.add(seconds=seconds, passes=parser.training_.n_iterations)

@@ -141,7 +141,7 @@ def ruled(data: Data, rules: Sequence[ArcRule], **options) -> DependencyParser:
         l2=1.0,
         n_bits=14,
         labels=False,
-        n_threads=1,
+        workers=1,
         progress=False,
         **given,
     )
@@ -192,7 +192,7 @@ def baselines(data: Data) -> Table:
             l2=1.0,
             n_bits=18,
             labels=False,
-            n_threads=1,
+            workers=1,
             progress=False,
             max_iterations=50,
         )
@@ -270,7 +270,7 @@ def _few(data: Data, draw: int, options: dict) -> float:
         l2=0.1,
         n_bits=18,
         labels=False,
-        n_threads=1,
+        workers=1,
         progress=False,
         max_iterations=60,
         **options,

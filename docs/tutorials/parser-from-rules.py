@@ -15,7 +15,7 @@ train, dev = samples.treebank("train"), samples.treebank("dev")
 
 def parser(projective=False, **options):
     options |= {"projective": projective, "n_bits": 18, "label_bits": 14, "batch_sentences": 8}
-    return pt.DependencyParser(n_threads=1, progress=False, **options)
+    return pt.DependencyParser(workers=1, progress=False, **options)
 
 
 def scores(parser, **options):

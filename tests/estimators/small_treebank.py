@@ -13,7 +13,7 @@ SMALL = {
     "label_bits": 10,
     "min_count": 1,
     "n_models": 1,
-    "n_threads": 1,
+    "workers": 1,
     "progress": False,
 }
 CROSSING = """1\ta\t_\tX\t_\t_\t3\tdep\t_\t_

@@ -1,6 +1,7 @@
 """The dependency parser: decoding under constraints, every question, files."""
 
 import itertools
+import math
 from copy import copy
 from dataclasses import replace
 
@@ -9,9 +10,12 @@ import pytest
 
 from partita import DependencyParser
 from partita.data.conllu import parse_conllu
+from partita.estimators.options import options_of
 from partita.estimators.parsing.labels import one_subject
 from partita.structures.tree_tools import is_projective, is_tree
 from tests.estimators.small_treebank import CROSSING, SMALL, all_trees, heads_of, made
+
+RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +72,10 @@ def test_questions_agree_with_all_trees(parser, projective, single_root):
     np.testing.assert_allclose(parser.entropy([sentence])[0], entropy, rtol=0, atol=1e-9)
     best = np.argsort(-scores)[:3]
     found = parser.k_best([sentence], 3)[0]
-    for (tree, log_prob), index in zip(found, best, strict=True):
+    for ((tree, labels), log_prob), index in zip(found, best, strict=True):
         assert tree.tolist() == trees[index].tolist()
+        (table,) = parser.predict_labels([sentence], [tree])
+        assert labels == [parser.labels_[label] for label in table.argmax(axis=1)]
         np.testing.assert_allclose(log_prob, np.log(probabilities[index]), rtol=0, atol=1e-9)
     risks = [marginals[tree, np.arange(1, len(sentence) + 1)].sum() for tree in trees]
     assert parser.predict([sentence], decoder="risk")[0][0].tolist() == (
@@ -85,7 +91,7 @@ def test_questions_agree_with_all_trees(parser, projective, single_root):
     )
     samples = parser.sample([sentence], 3000, np.random.default_rng(0))[0]
     found = {tree.tobytes(): 0 for tree in trees}
-    for tree in samples:
+    for tree, _ in samples:
         found[tree.astype(trees[0].dtype).tobytes()] += 1
     # Five standard deviations.
     spread = 5 * np.sqrt(probabilities * (1 - probabilities) / 3000)
@@ -184,8 +190,9 @@ def test_joint_decoder_finds_the_most_probable_labelled_tree(parser):
 
 
 def test_files_keep_every_bit(parser, tmp_path):
-    parser.save(tmp_path / "parser.model", {"command": {"name": "test"}})
+    parser.save(tmp_path / "parser.model")
     again = DependencyParser.load(tmp_path / "parser.model")
+    assert again.training_ is None
     test = made(5, seed=3)
     for before, after in zip(
         parser.predict_marginals(test), again.predict_marginals(test), strict=True
@@ -197,7 +204,55 @@ def test_files_keep_every_bit(parser, tmp_path):
     ):
         np.testing.assert_array_equal(before, after)
     assert str(again.inspect()) == str(parser.inspect())
-    assert again.get_params() == parser.get_params()
+    kept = [each.name for each in options_of(DependencyParser) if each.about.is_kept]
+    before, after = parser.get_params(), again.get_params()
+    assert [before[name] for name in kept] == [after[name] for name in kept]
+    own = DependencyParser(**SMALL, labels=False, features="head.upos modifier.upos").fit(made(5))
+    own.save(tmp_path / "own.model")
+    again = DependencyParser.load(tmp_path / "own.model")
+    assert [each.text for each in again.features] == ["head.upos modifier.upos"]
+    assert again.labels_ == ()
+
+
+def test_sampled_labels_are_those_of_the_label_model(parser):
+    parser = copy(parser)
+    parser.label_weights_ = 0.1 * parser.label_weights_
+    sentence = [("dog", "NOUN"), ("sees", "VERB")]
+    (found,) = parser.sample([sentence], 4000, np.random.default_rng(0))
+    chosen = [labels for heads, labels in found if heads.tolist() == [2, 0]]
+    (table,) = parser.predict_labels([sentence], [[2, 0]])
+    shares = [
+        [np.mean([labels[word] == name for labels in chosen]) for name in parser.labels_]
+        for word in range(2)
+    ]
+    # Five standard deviations.
+    spread = 5 * np.sqrt(table * (1 - table) / len(chosen))
+    assert (np.abs(np.array(shares) - table) < spread + 1e-3).all()
+
+
+def test_a_stream_is_read_as_answers_are_taken(parser):
+    read = []
+
+    def sentences():
+        for sentence in made(30, seed=7):
+            read.append(sentence)
+            yield sentence
+
+    stream = parser.predict_stream(sentences(), chunk=10)
+    first = next(stream)
+    assert len(read) == 10
+    found = [first, *stream]
+    for (heads, labels), (others, names) in zip(found, parser.predict(read), strict=True):
+        np.testing.assert_array_equal(heads, others)
+        assert labels == names
+
+
+def test_batches_of_distributions(parser):
+    test = made(9, seed=8)
+    entropies = np.concatenate([p.entropy for p in parser.distributions(test)])
+    np.testing.assert_array_equal(entropies, parser.entropy(test))
+    one = parser.distribution(test[0])
+    np.testing.assert_allclose(one.entropy, entropies[0], rtol=0, atol=1e-12)
 
 
 def test_explanations_sum_to_the_difference(parser):
@@ -210,6 +265,14 @@ def test_explanations_sum_to_the_difference(parser):
         assert p.score(other) == pytest.approx(max(p.score(tree) for tree in rivals), abs=1e-9)
         assert why.difference == pytest.approx(p.score(best) - p.score(other), abs=1e-9)
         assert (why.head, why.runner_up) == (best[word], other[word])
+        # Nothing is said twice, and every grouping sums to the lead.
+        assert len({(each.place, each.feature) for each in why.contributions}) == len(
+            why.contributions
+        )
+        for table in why.tables():
+            assert math.fsum(row[0] for row in table.rows) == pytest.approx(why.difference)
+    assert "What decided:" in str(why)
+    assert "<table>" in why._repr_html_()
     with pytest.raises(ValueError, match="word is 5"):
         parser.explain(sentence, 5)
 
@@ -220,5 +283,17 @@ def test_very_short_and_very_long_sentences(parser):
     assert one == 0
     assert is_tree(heads, single_root=True)
     assert parser.predict([]) == []
+
+
+def test_sentences_without_words(parser):
+    test = [[], *made(2, seed=9), []]
+    for parses in (parser.predict(test), [each[0] for each in parser.sample(test, 1, RNG)]):
+        assert [len(heads) for heads, _ in parses] == [len(each) for each in test]
+        assert parses[0][1] == []
+    assert parser.k_best(test, 2)[0][0][1] == 0.0
+    assert [len(each) for each in parser.predict_marginals(test)] == [len(s) + 1 for s in test]
+    assert parser.entropy(test)[0] == parser.log_prob(test)[-1] == 0.0
     with pytest.raises(ValueError, match="no words"):
-        parser.predict([[]])
+        parser.distribution([])
+    with pytest.raises(ValueError, match="a single Sentence came"):
+        parser.predict(test[1])

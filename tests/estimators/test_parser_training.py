@@ -1,6 +1,7 @@
 """How the dependency parser learns: from trees, parts of trees, rules and raw text."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,12 +10,13 @@ from partita import DependencyParser
 from partita.data.arc_rules import ArcRule
 from partita.data.conllu import parse_conllu
 from partita.data.sentences import Sentence
-from partita.estimators.parsing import fit
-from partita.estimators.parsing.model import may_be_projective, nearest_projective
+from partita.estimators import runs
+from partita.estimators.base import NotFittedError
+from partita.estimators.parsing.projective import may_be_projective, nearest_projective
 from partita.estimators.parsing.words import read_words
 from partita.structures.tree_tools import is_projective
+from partita.training import AdaGrad, train
 from partita.training import checkpoint as checkpoints
-from partita.training import train
 from tests.estimators.small_treebank import CROSSING, SMALL, all_trees, heads_of, made
 from tests.projective import all_projective_trees
 
@@ -22,7 +24,7 @@ from tests.projective import all_projective_trees
 def test_threads_do_not_matter():
     few = made(30)
     one, two = (
-        DependencyParser(**{**SMALL, "n_threads": n}, max_iterations=3, batch_sentences=5).fit(few)
+        DependencyParser(**{**SMALL, "workers": n}, max_iterations=3, batch_sentences=5).fit(few)
         for n in (1, 2)
     )
     np.testing.assert_array_equal(one.weights_, two.weights_)
@@ -95,7 +97,7 @@ def test_weights_of_sentences_count_for_labels():
     right = made(1, seed=1)[0]
     wrong = right.replaced("DEPREL", ["dep"] * len(right))
     parser = DependencyParser(**SMALL, max_iterations=1)
-    parser.fit([right, wrong, wrong], sample_weights=[1.0, 0.0, 0.0])
+    parser.fit([right, wrong, wrong], sample_weight=[1.0, 0.0, 0.0])
     assert tuple(parser.predict([right])[0][1]) == right.column("DEPREL")
     assert parser.fit([right, wrong, wrong]).predict([right])[0][1] == ["dep"] * len(right)
 
@@ -107,7 +109,7 @@ def test_an_interrupt_ends_both_runs(monkeypatch):
         calls.append(options["log"])
         return replace(train(*arguments, **options), interrupted=True)
 
-    monkeypatch.setattr(fit, "train", interrupted)
+    monkeypatch.setattr(runs, "train", interrupted)
     parser = DependencyParser(**SMALL, labels=False, objective="risk", max_iterations=1)
     assert parser.fit(made(3)).training_.interrupted
     assert len(calls) == 1
@@ -144,41 +146,87 @@ def test_rules_without_any_tree():
         DependencyParser(**SMALL, rules=rules, optimiser="adam").fit(sentences)
 
 
-def test_resumed_training_ends_where_an_unbroken_one_does(tmp_path, monkeypatch):
-    options = {**SMALL, "labels": False, "batch_sentences": 8}
-    whole = DependencyParser(**options, max_iterations=4).fit(made(20))
-    path = tmp_path / "run.checkpoint"
+def broken_off(monkeypatch, at):
+    """Every checkpoint stays as it was after the iteration `at`, if its run came so far."""
 
     write = checkpoints.write_checkpoint
 
-    def first_two(where, run, about):
-        if run.state.iteration == 2:
+    def some(where, run, about):
+        if run.state.iteration <= at:
             write(where, run, about)
 
+    monkeypatch.setattr(checkpoints, "write_checkpoint", some)
+
+
+@pytest.mark.parametrize("objective", ["likelihood", "risk"])
+def test_resumed_training_ends_where_an_unbroken_one_does(objective, tmp_path, monkeypatch):
+    options = {**SMALL, "batch_sentences": 8, "max_iterations": 4, "n_models": 2}
+    options["objective"] = objective
+    whole = DependencyParser(**options).fit(made(20))
+    path, log = tmp_path / "run", tmp_path / "log.jsonl"
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoints, "write_checkpoint", first_two)
-        DependencyParser(**options, max_iterations=4, checkpoint=path, checkpoint_seconds=0.0).fit(
-            made(20)
-        )
-    again = DependencyParser(**options, max_iterations=4, checkpoint=path, resume=True)
-    again.log = tmp_path / "log.jsonl"
-    np.testing.assert_array_equal(again.fit(made(20)).weights_, whole.weights_)
-    assert len((tmp_path / "log.jsonl").read_text().splitlines()) >= 2
+        broken_off(patch, at=2)
+        DependencyParser(**options, checkpoint=path, checkpoint_seconds=0.0).fit(made(20))
+    # A run for each model and stage, and one for the labels.
+    n_runs = {"likelihood": 3, "risk": 5}[objective]
+    names = ["run", *(f"run.{number}" for number in range(2, n_runs + 1))]
+    assert sorted(each.name for each in tmp_path.iterdir()) == names
+    steps, step = [], AdaGrad.step
+    monkeypatch.setattr(AdaGrad, "step", lambda *given: steps.append(1) or step(*given))
+    again = DependencyParser(**options, checkpoint=path, resume=True, log=log).fit(made(20))
+    np.testing.assert_array_equal(again.weights_, whole.weights_)
+    np.testing.assert_array_equal(again.label_weights_, whole.label_weights_)
+    # Four passes over arcs and five over labels, two of each before the break.
+    assert len(steps) == 2 * (n_runs - 1) + 3
+    for number in range(1, n_runs + 1):
+        lines = Path(runs.numbered(log, number)).read_text().splitlines()
+        assert len(lines) == (6 if number < n_runs else 7)
 
 
 def test_held_out_sentences_stop_training():
+    # Held-out trees that are unlike all others: the better those are known, the worse.
+    held_out = made(10, seed=5)
+    chains = [list(range(len(sentence))) for sentence in held_out]
     parser = DependencyParser(**SMALL, labels=False, max_iterations=30, patience=2)
-    parser.fit(made(20), held_out=made(10, seed=5))
-    assert parser.training_.n_iterations < 30
+    parser.fit(made(20), held_out=(held_out, chains))
+    assert parser.training_.n_iterations == 2
     assert "held-out" in parser.training_.reason
+    assert not parser.weights_.any()
+    with_columns = [
+        each.replaced("HEAD", list(map(str, heads)))
+        for each, heads in zip(held_out, chains, strict=True)
+    ]
+    again = DependencyParser(**SMALL, labels=False, max_iterations=30, patience=2)
+    again.fit(made(20), held_out=with_columns)
+    assert [each[:4] for each in again.training_.history] == [
+        each[:4] for each in parser.training_.history
+    ]
+    with pytest.raises(ValueError, match="no word with known heads"):
+        again.fit(made(20), held_out=[[("the", "DET"), ("dog", "NOUN")]])
+
+
+def test_the_judge_is_the_share_of_wrong_heads_to_be_expected():
+    held_out = made(10, seed=5)
+    parser = DependencyParser(**SMALL, labels=False, max_iterations=2)
+    parser.fit(made(20), held_out=held_out)
+    heads = [heads_of(each) for each in held_out]
+    right = sum(
+        marginals[tree, np.arange(1, len(tree) + 1)].sum()
+        for tree, marginals in zip(heads, parser.predict_marginals(held_out), strict=True)
+    )
+    share = 1 - right / sum(map(len, heads))
+    assert min(each.held_out for each in parser.training_.history) == pytest.approx(share)
+    assert f"{share:.2%} expected" in str(parser.inspect())
 
 
 def test_warm_start():
     first = DependencyParser(**SMALL, labels=False, max_iterations=5).fit(made(20))
-    again = DependencyParser(**SMALL, labels=False, max_iterations=0, warm_start=first)
-    np.testing.assert_array_equal(again.fit(made(20)).weights_, first.weights_)
+    again = DependencyParser(**SMALL, labels=False, rate=0.0, warm_start=first).fit(made(20))
+    np.testing.assert_allclose(again.weights_, first.weights_, rtol=0, atol=1e-15)
     with pytest.raises(ValueError, match="n_bits"):
         DependencyParser(**{**SMALL, "n_bits": 10}, warm_start=first).fit(made(20))
+    with pytest.raises(ValueError, match="learnt nothing"):
+        DependencyParser(**SMALL, warm_start=DependencyParser()).fit(made(20))
 
 
 def test_nearest_projective_tree_needs_the_fewest_steps():
@@ -236,8 +284,17 @@ def test_the_mean_of_several_models(tmp_path):
 
 
 def test_mistakes():
-    with pytest.raises(ValueError, match="learnt nothing"):
+    with pytest.raises(NotFittedError, match="learnt nothing"):
         DependencyParser().predict([["a"]])
+    # Before any sentence is read.
+    with pytest.raises(ValueError, match="workers is 0"):
+        DependencyParser(workers=0).fit(1 / 0 for _ in range(1))
+    with pytest.raises(ValueError, match="entropy_weight is 0"):
+        DependencyParser(renyi_alpha=2.0).fit(made(2))
+    with pytest.raises(ValueError, match="rate is 0.1, but only"):
+        DependencyParser(optimiser="lbfgs", rate=0.1).fit(made(2))
+    with pytest.raises(ValueError, match=r"sample_weights has shape \(1,\)"):
+        DependencyParser(**SMALL).fit(made(2), sample_weight=[1.0])
     with pytest.raises(ValueError, match="objective is 'best'"):
         DependencyParser(objective="best").fit(made(2))
     with pytest.raises(ValueError, match="n_bits is 40"):

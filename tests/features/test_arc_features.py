@@ -140,7 +140,7 @@ def made():
     keys = KeyMaker(templates, lexicon).keys(words)
     trees = SpanningTrees(words.n_words)
     features = ArcFeatures(trees, keys, words.first_nodes[:-1], BITS)
-    return templates, lexicon, Encoded(words, keys), trees, features
+    return templates, lexicon, Encoded(words, keys, np.arange(len(SENTENCES))), trees, features
 
 
 def arcs_of(n_words):
@@ -208,7 +208,7 @@ def test_names_belong_to_the_weights(made):
     weights = np.random.default_rng(2).normal(size=features.n_weights)
     for index, scores in enumerate(trees.split(features.scores(weights))):
         arcs = np.array(arcs_of(len(scores) - 1))
-        found = arc_weights(model, weights, encoded, index, arcs[:, 0], arcs[:, 1])
+        found = arc_weights(model, weights, encoded, arcs[:, 0], arcs[:, 1], index)
         for (head, modifier), pairs in zip(arcs.tolist(), found, strict=True):
             total = sum(weight for _, weight in pairs)
             np.testing.assert_allclose(total, scores[head, modifier], rtol=0, atol=1e-9)

@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
 from partita.arrays import FloatArray
@@ -36,40 +37,44 @@ def ask(
     model: PieceModel,
     weights: FloatArray,
     sentences: Iterable[Any],
-    question: Callable[[Asked], Iterable[Answer]],
+    question: Callable[[Asked], Iterable[Any]],
     *,
     empty: Callable[[], Answer],
+    finish: Callable[[Any, list[Any]], Iterable[Answer]] | None = None,
     workers: int | str | None = None,
     chunk: int = CHUNK,
 ) -> Iterator[Answer]:
     """An answer to each sentence, in order; `empty()` for one without words.
 
     `question` answers all sentences of a piece at once; pieces are answered by threads, whose
-    number (`workers`, all cores if left out) changes nothing in the answers.
+    number (`workers`, all cores if left out) changes nothing in the answers. `finish` gets the
+    encoded sentences of a chunk and their answers, for what is better done for many at once.
     """
 
-    def answers(piece: Any, places: Sequence[int], present: Sequence[Any]) -> list[Answer]:
+    def answers(piece: Any, places: Sequence[int], present: Sequence[Any]) -> list[Any]:
         span = slice(piece.sentences.start, piece.sentences.stop)
         return list(question(Asked(piece.at(weights), places[span], present[span])))
 
     n_threads = workers if isinstance(workers, int) else n_cores()
     with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
-        waiting: deque[tuple[list[bool], list[Future[list[Answer]] | list[Answer]]]] = deque()
+        waiting: deque[Callable[[], Iterator[Answer]]] = deque()
         for first, read in _chunks(sentences, chunk):
             is_present = [len(each) > 0 for each in read]
             places = [first + index for index, here in enumerate(is_present) if here]
             present = [each for each, here in zip(read, is_present, strict=True) if here]
-            found: list[Future[list[Answer]] | list[Answer]] = []
-            for piece in model.pieces(model.encode(present)) if present else ():
+            encoded = model.encode(present) if present else None
+            found: list[Future[list[Any]] | list[Any]] = []
+            for piece in model.pieces(encoded) if present else ():
                 if pool is None:
                     found.append(answers(piece, places, present))
                 else:
                     found.append(pool.submit(answers, piece, places, present))
-            waiting.append((is_present, found))
+            last = None if finish is None or not present else partial(finish, encoded)
+            waiting.append(partial(_in_order, is_present, found, last, empty))
             if len(waiting) > (0 if pool is None else AHEAD):
-                yield from _in_order(*waiting.popleft(), empty)
+                yield from waiting.popleft()()
         while waiting:
-            yield from _in_order(*waiting.popleft(), empty)
+            yield from waiting.popleft()()
 
 
 def _chunks(sentences: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any]]]:
@@ -81,11 +86,13 @@ def _chunks(sentences: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any
 
 def _in_order(
     is_present: Sequence[bool],
-    found: Sequence["Future[list[Answer]] | list[Answer]"],
+    found: Sequence["Future[list[Any]] | list[Any]"],
+    finish: Callable[[list[Any]], Iterable[Answer]] | None,
     empty: Callable[[], Answer],
 ) -> Iterator[Answer]:
-    present = (
-        answer for each in found for answer in (each.result() if isinstance(each, Future) else each)
+    answers = chain.from_iterable(
+        each.result() if isinstance(each, Future) else each for each in found
     )
+    present = answers if finish is None else iter(finish(list(answers)))
     for here in is_present:
         yield next(present) if here else empty()

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from partita.estimators.options import Check, Declared, above, at_least, declared, option
+from partita.estimators.supervision import EntropyTerm
+from partita.objectives import Entropy, RenyiEntropy
 from partita.training import LBFGS, OWLQN, SGD, AdaGrad, Adam, Penalty
 from partita.training.optimisers import Optimiser
 from partita.training.trainer import Path
@@ -158,6 +160,13 @@ class Uncertainty(Declared):
     renyi_alpha: float | None = option(
         None, "order of the entropy, if it is to be Rényi's", above(0)
     )
+
+    def entropy_term(self, share: float = 1.0) -> EntropyTerm | None:
+        """The term that these options describe, if any; `share` times as much of it."""
+        if not self.entropy_weight:
+            return None
+        entropy = Entropy() if self.renyi_alpha is None else RenyiEntropy(self.renyi_alpha)
+        return EntropyTerm(entropy, self.entropy_weight * share, self.entropy_ramp)
 
     def _check_together(self) -> None:
         if self.renyi_alpha is not None and not self.entropy_weight:

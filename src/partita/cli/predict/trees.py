@@ -113,7 +113,7 @@ def _fields(
         rng = np.random.default_rng(options.sample_seed)
         drawn = parser.sample(sentences, options.sample, rng)
         for index in range(options.sample):
-            yield f"Sample{index + 1}", [_heads_text(each[index]) for each in drawn]
+            yield f"Sample{index + 1}", [_heads_text(each[index][0]) for each in drawn]
 
 
 def _label_probabilities(parser: Any, sentences: Sequence[Sentence], trees: Trees) -> Values:
@@ -130,12 +130,13 @@ def _label_probabilities(parser: Any, sentences: Sequence[Sentence], trees: Tree
 def _k_best(found: Sequence[Any], trees: Trees, k: int) -> Iterator[tuple[str, Values]]:
     for rank in range(k):
         # A short sentence may have fewer trees than were asked for.
-        ranked = [each[rank] if rank < len(each) else (None, float("-inf")) for each in found]
+        nothing = ((None, None), float("-inf"))
+        ranked = [each[rank] if rank < len(each) else nothing for each in found]
         yield (
             f"Best{rank + 1}",
             [
                 [EMPTY] * len(heads) if best is None else _heads_text(best)
-                for (best, _), (heads, _) in zip(ranked, trees, strict=True)
+                for ((best, _), _), (heads, _) in zip(ranked, trees, strict=True)
             ],
         )
         yield f"Best{rank + 1}LogProbability", _repeated([value for _, value in ranked], trees)

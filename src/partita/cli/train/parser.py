@@ -26,7 +26,13 @@ ARGUMENTS = (
     Argument("n_bits", int, 23, "arcs have 2 to the power of N weights"),
     Argument("labels", bool, True, "learn relations, too"),
     Argument("label_bits", int, 17, "relations have 2 to the power of N rows of weights"),
-    Argument("objective", str, "likelihood", "what is minimised", ("likelihood", "risk")),
+    Argument(
+        "objective",
+        str,
+        "likelihood",
+        "what is minimised",
+        ("likelihood", "risk", "softmax-margin"),
+    ),
     Argument(
         "l2", float, None, "penalty on the squares of weights (default: 1 with lbfgs, else 0)"
     ),
@@ -50,7 +56,7 @@ ARGUMENTS = (
     Argument("patience", int, 3, "passes without progress on held-out data before the end"),
     *(each for each in RUN if each.name != "patience"),
     Argument("seed", int, 0, "all randomness follows from it"),
-    Argument("n_threads", int, None, "threads (default: all cores)"),
+    Argument("workers", int, None, "threads (default: all cores)"),
     Argument("progress", bool, None, "show progress (default: on a terminal)"),
 )
 """Those of `DependencyParser`."""

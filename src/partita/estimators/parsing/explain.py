@@ -4,14 +4,24 @@ A hashed weight has no name; so names are made on demand, for the features of a 
 order in which the kernel has them.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
+from partita.estimators.explain import (
+    Cell,
+    Contribution,
+    Decision,
+    Explanation,
+    Report,
+    Table,
+    netted,
+)
 from partita.estimators.parsing.model import Encoded, ParserModel
 from partita.estimators.parsing.templates import Atom, Template
 from partita.estimators.parsing.words import EDGE, RARE, ROOT, Words, members
@@ -29,17 +39,8 @@ class Feature(NamedTuple):
     name: str
 
 
-class Contribution(NamedTuple):
-    """How much a feature adds to the lead of one tree over another."""
-
-    word: int
-    """The modifier of the arc, from 0."""
-    feature: str
-    value: float
-
-
 @dataclass(frozen=True)
-class Explanation:
+class HeadExplanation(Explanation):
     """Why a word has its head and not the runner-up.
 
     The runner-up is the head that it has in the best of all trees in which it has another; the
@@ -48,92 +49,181 @@ class Explanation:
 
     word: int
     """From 0."""
-    head: int
-    """0 is the root, words count from 1."""
-    probability: float
-    runner_up: int
-    runner_up_probability: float
+    decision: Decision
+    words: tuple[str, ...]
     heads: tuple[int, ...]
-    """The best tree."""
+    """The best tree; 0 is the root, words count from 1."""
     other_heads: tuple[int, ...]
     """The best tree with another head at the word."""
     contributions: tuple[Contribution, ...]
-    """Of all features in which the two trees differ, the largest first; they sum to the lead."""
+    templates: Mapping[str, Template]
+    """Of each feature."""
+    n_shown: int = 10
+    """Templates to show, of those that decided."""
 
     @property
-    def difference(self) -> float:
-        """The score of the best tree minus that of the other."""
-        return sum(contribution.value for contribution in self.contributions)
+    def head(self) -> int:
+        """The word's head."""
+        return self.heads[self.word]
+
+    @property
+    def runner_up(self) -> int:
+        """The head that it would have otherwise."""
+        return self.other_heads[self.word]
+
+    def facts(self) -> dict[str, Cell]:
+        """The decision, its rival, and the two trees."""
+        trees = {"best tree": self.heads, "other tree": self.other_heads}
+        texts = {
+            name: " ".join(f"{form}/{head}" for form, head in zip(self.words, heads, strict=True))
+            for name, heads in trees.items()
+        }
+        return {**super().facts(), **texts}
+
+    def tables(self) -> Sequence[Table]:
+        """Where the trees differ, what kind of evidence decided, and which templates."""
+        places = self._summed(lambda each: each.place)
+        kinds = self._summed(lambda each: evidence(self.templates[each.feature]))
+        templates = self._summed(lambda each: self.templates[each.feature].text)
+        rows: list[tuple[Cell, ...]] = [row[:1] + row[2:] for row in templates]
+        rest = rows[self.n_shown :]
+        if rest:
+            total = math.fsum(float(row[0]) for row in rest)
+            rows[self.n_shown :] = [(total, "", f"{len(rest)} templates more")]
+        columns = ("of it", "strongest feature")
+        found = [
+            Table("What decided:", ("lead", "by", *columns), kinds),
+            Table("Templates that decided:", ("lead", *columns), rows),
+        ]
+        if len(places) > 1:
+            found.insert(0, Table("Where the trees differ:", ("lead", "at", *columns), places))
+        return found
+
+    def _summed(self, key: Callable[[Contribution], str]) -> list[tuple[float, str, float, str]]:
+        """Sums of groups of contributions, with the strongest of each; the largest first."""
+        groups: dict[str, list[Contribution]] = {}
+        for each in self.contributions:
+            groups.setdefault(key(each), []).append(each)
+        rows = [
+            # Contributions are sorted, so that the first of a group is its strongest.
+            (math.fsum(each.value for each in group), name, group[0].value, group[0].feature)
+            for name, group in groups.items()
+        ]
+        return sorted(rows, key=lambda row: -abs(row[0]))
+
+
+def evidence(template: Template) -> str:
+    """What a template looks at, in a few words.
+
+    >>> from partita.estimators.parsing.templates import read_templates
+    >>> evidence(read_templates("head.upos modifier-1.upos modifier.upos")[0])
+    'both words and their neighbours'
+    """
+    if template.at("between"):
+        return "what lies between"
+    ends = [each for each in ("head", "modifier") if template.at(each)]
+    name = f"the {ends[0]} alone" if len(ends) == 1 else "both words"
+    if any(atom.offset or atom.view == "marker" for atom in template.atoms):
+        return (
+            f"the {ends[0]} and its neighbours"
+            if len(ends) == 1
+            else f"{name} and their neighbours"
+        )
+    return name
 
 
 @dataclass(frozen=True)
-class Inspection:
-    """The strongest features of arcs in the training trees, by template."""
+class ParserInspection(Report):
+    """What a parser is, and its strongest features of arcs in the training trees."""
 
-    strongest: dict[str, list[tuple[str, float]]]
+    about: Mapping[str, Cell]
+    strongest: Mapping[str, Sequence[tuple[str, float]]]
     """For each template features with their weights, the largest (of either sign) first."""
-    n_weights: int
-    n_nonzero: int
+    n_features: int = 10
+    """Features to show."""
 
-    def __str__(self) -> str:
-        lines = [f"{self.n_weights:,} weights, {self.n_nonzero:,} of them not 0"]
-        for template, found in self.strongest.items():
-            lines += ["", template]
-            lines += [f"  {weight:+9.3f}  {name}" for name, weight in found]
-        return "\n".join(lines)
+    def facts(self) -> dict[str, Cell]:
+        """The lines that a person wants first."""
+        return dict(self.about)
+
+    def tables(self) -> Sequence[Table]:
+        """The strongest features of all."""
+        every = [(weight, name) for found in self.strongest.values() for name, weight in found]
+        every.sort(key=lambda pair: -abs(pair[0]))
+        title = "The strongest features of arcs in the first training trees:"
+        return [Table(title, ("weight", "feature"), every[: self.n_features])]
+
+    def by_template(self) -> list[Table]:
+        """The strongest features of each template."""
+        return [
+            Table(
+                template,
+                ("weight", "feature"),
+                [(weight, name) for name, weight in found[: self.n_features]],
+            )
+            for template, found in self.strongest.items()
+        ]
 
 
 def explain_word(
-    model: ParserModel, weights: FloatArray, encoded: Encoded, word: int
-) -> Explanation:
-    """The features that made the decision about the head of a word (from 0) of one sentence."""
-    n_words = int(encoded.words.n_words[0])
-    if not 0 <= word < n_words:
-        raise ValueError(f"word is {word}; expected 0 to {n_words - 1}, a word of the sentence.")
+    model: ParserModel, weights: FloatArray, sentence: Any, word: int
+) -> HeadExplanation:
+    """The features that made the decision about the head of a word (from 0) of a sentence."""
+    if not 0 <= word < len(sentence):
+        raise ValueError(
+            f"word is {word}; expected 0 to {len(sentence) - 1}, a word of the sentence."
+        )
+    encoded = model.encode([sentence])
     (piece,) = model.pieces(encoded)
-    p = model.distribution(piece, weights)
-    (best,) = p.best.structures
-    arcs = np.ones((n_words + 1, n_words + 1), dtype=np.bool_)
+    p = piece.at(weights)
+    (best,), (marginals,) = p.best.structures, p.marginals
+    arcs = np.ones_like(marginals, dtype=np.bool_)
     arcs[best[word], word + 1] = False
-    others = piece.trees.argmax(np.where(arcs.ravel(), p.scores, -np.inf))
+    others = p.structures.argmax(np.where(arcs.ravel(), p.scores, -np.inf))
     if others.scores[0] == -np.inf:
         raise ValueError(f"no other head is possible for word {word}; nothing can be compared.")
     (other,) = others.structures
-    (marginals,) = p.marginals
-    found = _contributions(model, weights, encoded, best, other)
-    return Explanation(
+    forms = _forms(encoded.words)
+    nodes = ["the root", *(f"{form!r} (word {index})" for index, form in enumerate(forms, 1))]
+    found, templates = [], dict[str, Template]()
+    differing = np.flatnonzero(best != other)
+    for heads, sign in ((best, 1.0), (other, -1.0)):
+        rows = arc_weights(model, weights, encoded, heads[differing], differing + 1)
+        for place, row in zip(differing.tolist(), rows, strict=True):
+            for feature, weight in row:
+                found.append(Contribution(nodes[place + 1], feature.name, sign * weight))
+                templates[feature.name] = feature.template
+    return HeadExplanation(
         word,
-        int(best[word]),
-        float(marginals[best[word], word + 1]),
-        int(other[word]),
-        float(marginals[other[word], word + 1]),
+        Decision(
+            f"the head of {nodes[word + 1]}",
+            nodes[best[word]],
+            nodes[other[word]],
+            float(marginals[best[word], word + 1]),
+            float(marginals[other[word], word + 1]),
+        ),
+        forms,
         tuple(best.tolist()),
         tuple(other.tolist()),
-        tuple(sorted(found, key=lambda contribution: -abs(contribution.value))),
+        netted(found),
+        templates,
     )
 
 
-def _contributions(
-    model: ParserModel, weights: FloatArray, encoded: Encoded, best: IntArray, other: IntArray
-) -> Iterator[Contribution]:
-    differing = np.flatnonzero(best != other)
-    for heads, sign in ((best, 1.0), (other, -1.0)):
-        values = arc_weights(model, weights, encoded, 0, heads[differing], differing + 1)
-        for word, found in zip(differing.tolist(), values, strict=True):
-            for name, weight in found:
-                if weight:
-                    yield Contribution(word, name, sign * weight)
+def _forms(words: Words) -> tuple[str, ...]:
+    column = words.columns.get("FORM") or next(iter(words.columns.values()))
+    return tuple(column.values[number] for number in column.numbers.tolist())
 
 
 def arc_weights(
     model: ParserModel,
     weights: FloatArray,
     encoded: Encoded,
-    sentence: int,
     heads: IntArray,
     modifiers: IntArray,
-) -> list[list[tuple[str, float]]]:
-    """For each of some arcs of a sentence its features' names and weights, which sum to its score.
+    sentence: int = 0,
+) -> list[list[tuple[Feature, float]]]:
+    """For each of some arcs of a sentence its features and their weights, which sum to its score.
 
     Each feature comes twice: with the direction of the arc, and with its distance as well.
     """
@@ -146,12 +236,13 @@ def arc_weights(
     for plain, head, modifier in zip(found, heads.tolist(), modifiers.tolist(), strict=True):
         further = with_distance(plain, head, modifier)
         suffix = distance_name(head, modifier)
-        pairs: list[tuple[str, float]] = []
+        pairs: list[tuple[Feature, float]] = []
         for feature, here, there in zip(
             namer.features(head, modifier), plain, further, strict=True
         ):
-            pairs.append((feature.name, float(hashed[here])))
-            pairs.append((f"{feature.name} {suffix}", float(hashed[there])))
+            pairs.append((feature, float(hashed[here])))
+            longer = feature._replace(name=f"{feature.name} {suffix}")
+            pairs.append((longer, float(hashed[there])))
         result.append(pairs)
     return result
 
@@ -218,33 +309,21 @@ def strongest_features(
     model: ParserModel,
     weights: FloatArray,
     encoded: Encoded,
-    heads: Sequence[IntArray],
+    trees: Iterable[tuple[int, IntArray]],
     n_features: int = 20,
-    n_sentences: int = 200,
 ) -> dict[str, list[tuple[str, float]]]:
-    """For each template the features of the largest weights among the arcs of some trees."""
+    """For each template the features of the largest weights among the arcs of trees.
+
+    `trees` has numbers of sentences and their heads.
+    """
     found: dict[str, dict[str, float]] = {t.text: {} for t in model.maker.ordered}
-    hashed = table(weights)
-    for sentence, tree in enumerate(heads[:n_sentences]):
-        modifiers = np.arange(1, len(tree) + 1)
-        first = int(encoded.words.first_nodes[sentence])
-        plain = places(encoded.keys, first, len(tree), tree, modifiers, model.n_bits)
-        namer = Namer(model, encoded.words, sentence)
-        for here, head, modifier in zip(plain, tree.tolist(), modifiers.tolist(), strict=True):
-            values = hashed[here].tolist()
-            for feature, weight in zip(namer.features(head, modifier), values, strict=True):
+    for sentence, tree in trees:
+        rows = arc_weights(model, weights, encoded, tree, np.arange(1, len(tree) + 1), sentence)
+        for row in rows:
+            # Every second one has the distance, too.
+            for feature, weight in row[::2]:
                 found[feature.template.text][feature.name] = weight
     return {
         template: sorted(features.items(), key=lambda pair: -abs(pair[1]))[:n_features]
         for template, features in found.items()
     }
-
-
-def inspect_weights(
-    strongest: dict[str, list[tuple[str, float]]], weights: FloatArray, n_features: int
-) -> Inspection:
-    """A report of the strongest features."""
-    few: dict[str, list[tuple[str, float]]] = {
-        template: found[:n_features] for template, found in strongest.items()
-    }
-    return Inspection(few, len(weights), int(np.count_nonzero(weights)))

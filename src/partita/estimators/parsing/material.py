@@ -1,105 +1,126 @@
 """Sentences to learn from: their trees, checked, and sorted by what is known of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.data.arc_rules import ArcRule
 from partita.data.conllu import UNKNOWN_HEAD
 from partita.data.dependencies import UNKNOWN, relations, tree_heads
 from partita.data.sentences import Sentence
-from partita.estimators.parsing.model import may_be_projective, nearest_projective
-from partita.estimators.parsing.plan import Plan
+from partita.estimators.parsing.projective import may_be_projective, nearest_projective
 from partita.estimators.parsing.words import where
+from partita.estimators.pieces import Piece
+from partita.estimators.supervision import Knowledge, Known
+from partita.features.arc_constraints import arc_constraints, rule_targets
+from partita.objectives import Constraints, GeneralizedExpectation, Sum, known_heads
+from partita.objectives.base import checked_weights
+from partita.text.words import check_sentences
 
-FULL, PARTIAL, NONE = range(3)
+Heads = Sequence[Sequence[int] | IntArray | None]
+"""The head of each word of each sentence, 0 for the root and -1 if it is not known."""
+Labels = Sequence[Sequence[str]]
+FEW_CROSSING = 0.05
+"""Share of training sentences with crossing arcs below which trees are projective by default."""
 
 
 @dataclass(frozen=True)
-class Material:
-    """Sentences sorted by what is known of their heads: all, some, none."""
+class TreeMaterial:
+    """Sentences, and what is known of their trees."""
 
     sentences: list[Any]
     heads: list[IntArray]
     labels: list[Sequence[str]] | None
-    counts: tuple[int, int, int]
-    weights: FloatArray | None
-    n_lifted: int
+    sample_weight: FloatArray | None = None
+    n_lifted: int = 0
     """Sentences whose arcs cross, and which learn from the nearest projective tree instead."""
 
+    @property
+    def known(self) -> list[Known]:
+        """How much is known of each sentence."""
+        return [_known(each) for each in self.heads]
 
-def sorted_material(
-    plan: Plan,
-    sentences: Sequence[Any],
-    known: list[IntArray],
-    names: list[Sequence[str]] | None,
-    unlabelled: Sequence[Any],
-    sample_weights: Sequence[float] | None,
-) -> Material:
-    """Sentences in random order, sorted by what is known of their heads."""
-    together = [*sentences, *unlabelled]
-    known = known + [np.full(len(each), UNKNOWN_HEAD) for each in unlabelled]
-    if names is not None:
-        names = names + [(UNKNOWN[0],) * len(each) for each in unlabelled]
-    kinds = np.array([_kind(each) for each in known], dtype=np.int64)
-    shuffled = np.random.default_rng(plan.seed).permutation(len(together))
-    order = shuffled[np.argsort(kinds[shuffled], kind="stable")].tolist()
-    crossing = [bool(plan.projective) and not may_be_projective(each) for each in known]
-    if plan.projective:
-        known = [
-            nearest_projective(each, single_root=plan.single_root) if crosses else each
-            for each, crosses in zip(known, crossing, strict=True)
+    def order(self, seed: int | None = None) -> IntArray:
+        """The sentences by what is known of them, otherwise as they came or in random order."""
+        known = np.array(self.known, dtype=np.int64)
+        order = np.arange(len(known))
+        if seed is not None:
+            order = np.random.default_rng(seed).permutation(len(known))
+        return order[np.argsort(known[order], kind="stable")]
+
+    def has_few_crossings(self) -> bool:
+        """Whether hardly any of the trees has arcs that cross."""
+        taught = [each for each in self.heads if (each >= 0).any()]
+        n_crossing = sum(not may_be_projective(each) for each in taught)
+        return n_crossing < FEW_CROSSING * max(len(taught), 1)
+
+    def lifted(self, *, single_root: bool) -> "TreeMaterial":
+        """With the nearest projective tree in place of each whose arcs cross."""
+        crossing = [not may_be_projective(each) for each in self.heads]
+        heads = [
+            nearest_projective(each, single_root=single_root) if crosses else each
+            for each, crosses in zip(self.heads, crossing, strict=True)
         ]
-    weights = None
-    if sample_weights is not None:
-        if len(sample_weights) != len(sentences):
-            raise ValueError(
-                f"{len(sample_weights)} sample_weights came for {len(sentences)} sentences; "
-                "expected one for each."
-            )
-        weights = np.concatenate([np.asarray(sample_weights, float), np.ones(len(unlabelled))])
-        weights = weights[order]
-    return Material(
-        [together[index] for index in order],
-        [known[index] for index in order],
-        None if names is None else [names[index] for index in order],
-        (int((kinds == FULL).sum()), int((kinds == PARTIAL).sum()), int((kinds == NONE).sum())),
-        weights,
-        sum(crossing),
-    )
+        return TreeMaterial(
+            self.sentences, heads, self.labels, self.sample_weight, n_lifted=sum(crossing)
+        )
 
 
-def targets_of(
-    sentences: Sequence[Any],
-    heads: Sequence[Any] | None,
-    labels: Sequence[Sequence[str]] | None,
+def listed(sentences: Iterable[Any]) -> list[Any]:
+    """The sentences as a list; a single one, or text, is an error."""
+    found: Any = sentences if isinstance(sentences, str | Sentence) else list(sentences)
+    check_sentences(found)
+    return list(found)
+
+
+def read_material(
+    sentences: Iterable[Any],
+    heads: Heads | None,
+    labels: Labels | None,
+    unlabelled: Iterable[Any] = (),
+    sample_weight: Sequence[float] | None = None,
     *,
     single_root: bool,
+) -> TreeMaterial:
+    """All sentences with their trees, the unlabelled ones last."""
+    sentences, unlabelled = listed(sentences), listed(unlabelled)
+    if not sentences and not unlabelled:
+        raise ValueError("no sentences came; expected some to learn from.")
+    known, names = trees_of(sentences, heads, labels, single_root=single_root)
+    known += [np.full(len(each), UNKNOWN_HEAD) for each in unlabelled]
+    if names is not None:
+        names += [(UNKNOWN[0],) * len(each) for each in unlabelled]
+    weights = None
+    if sample_weight is not None:
+        given = checked_weights(np.asarray(sample_weight, dtype=np.float64), len(sentences))
+        weights = np.concatenate([given, np.ones(len(unlabelled))])
+    return TreeMaterial([*sentences, *unlabelled], known, names, weights)
+
+
+def trees_of(
+    sentences: Sequence[Any],
+    heads: Heads | None,
+    labels: Labels | None = None,
+    *,
+    single_root: bool = False,
 ) -> tuple[list[IntArray], list[Sequence[str]] | None]:
-    """Heads (-1 where not known) and labels (None if there are none) of sentences."""
+    """Heads (-1 where not known) and labels (None if there are none) of sentences.
+
+    What is not given is taken from the columns HEAD and DEPREL, where sentences have them.
+    """
     _check_counts(sentences, heads, labels)
     found = []
     for index, sentence in enumerate(sentences):
         given = None if heads is None else heads[index]
-        if given is None and isinstance(sentence, Sentence) and "HEAD" in sentence.columns:
+        if given is not None:
+            sentence = _with_heads(sentence, given, index)
+        if isinstance(sentence, Sentence) and "HEAD" in sentence.columns:
             found.append(np.array(tree_heads(sentence, single_root=single_root, partial=True)))
-            continue
-        if given is None:
+        else:
             found.append(np.full(len(sentence), UNKNOWN_HEAD))
-            continue
-        values = np.asarray(given, dtype=np.int64)
-        if values.shape != (len(sentence),):
-            raise ValueError(
-                f"{where(sentence, index)} has {len(sentence)} words and heads of shape "
-                f"{values.shape}; expected one for each word, 0 for the root and -1 if not known."
-            )
-        as_text = Sentence(
-            {"HEAD": tuple("_" if value < 0 else str(value) for value in values.tolist())},
-            source=where(sentence, index),
-        )
-        found.append(np.array(tree_heads(as_text, single_root=single_root, partial=True)))
     if labels is not None:
         return found, [tuple(each) for each in labels]
     if sentences and all(
@@ -109,11 +130,19 @@ def targets_of(
     return found, None
 
 
-def _check_counts(
-    sentences: Sequence[Any],
-    heads: Sequence[Any] | None,
-    labels: Sequence[Sequence[str]] | None,
-) -> None:
+def _with_heads(sentence: Any, heads: Sequence[int] | IntArray, index: int) -> Sentence:
+    """A sentence of nothing but heads, which are then checked as those of a file are."""
+    values = np.asarray(heads, dtype=np.int64)
+    if values.shape != (len(sentence),):
+        raise ValueError(
+            f"{where(sentence, index)} has {len(sentence)} words and heads of shape "
+            f"{values.shape}; expected one for each word, 0 for the root and -1 if not known."
+        )
+    texts = tuple(UNKNOWN[0] if value < 0 else str(value) for value in values.tolist())
+    return Sentence({"HEAD": texts}, source=where(sentence, index))
+
+
+def _check_counts(sentences: Sequence[Any], heads: Heads | None, labels: Labels | None) -> None:
     for name, given in (("heads", heads), ("labels", labels)):
         if given is not None and len(given) != len(sentences):
             raise ValueError(
@@ -128,7 +157,44 @@ def _check_counts(
             )
 
 
-def _kind(heads: IntArray) -> int:
+def _known(heads: IntArray) -> Known:
     if (heads >= 0).all():
-        return FULL
-    return NONE if (heads < 0).all() else PARTIAL
+        return Known.ALL
+    return Known.NOTHING if (heads < 0).all() else Known.SOME
+
+
+# ---------------------------------------------------------------------- what they teach
+
+
+@dataclass(frozen=True)
+class HeadKnowledge(Knowledge):
+    """The heads of sentences."""
+
+    labels: Sequence[IntArray]
+
+    def allowed(self, piece: Piece) -> BoolArray:
+        """Which arcs agree with the known heads, (n_parts,)."""
+        return known_heads(piece.structures, piece.of(self.labels))
+
+    def n_known(self) -> int:
+        """Words with a known head."""
+        return sum(int((heads >= 0).sum()) for heads in self.labels)
+
+
+@dataclass(frozen=True)
+class ArcExpectations:
+    """Rules about arcs, the tags that they speak of, and how much they count."""
+
+    rules: Sequence[ArcRule]
+    tags: Sequence[Sequence[str]]
+    """Of the words of each sentence."""
+    weight: float
+
+    def term(self) -> Sum:
+        """The distance of their expectations from their targets."""
+        targets, bounds = rule_targets(self.rules)
+        return self.weight * GeneralizedExpectation(targets, bounds=bounds)
+
+    def target(self, piece: Piece) -> Constraints:
+        """What the term compares with in a piece."""
+        return Constraints(*arc_constraints(piece.structures, piece.of(self.tags), self.rules))

@@ -1,41 +1,35 @@
-"""What a trained parser is made of, apart from its weights; and batches of sentences of it."""
+"""What a trained parser is made of, apart from its weights; and pieces of sentences of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import IntArray
 from partita.distribution.projective_tree import ProjectiveTree
 from partita.distribution.spanning_tree import SpanningTree
 from partita.distribution.trees import Tree
 from partita.estimators.parsing.keys import KeyMaker
 from partita.estimators.parsing.templates import Template
 from partita.estimators.parsing.words import Lexicon, Words, read_words
+from partita.estimators.pieces import Piece
 from partita.features.arcs import ArcFeatures, number_of_weights
 from partita.kernels.features.arcs import Keys
 from partita.structures.projective_trees import ProjectiveTrees
 from partita.structures.spanning_trees import SpanningTrees
-from partita.structures.tree_tools import is_projective
 from partita.structures.trees import Trees
-from partita.training.batches import cut
+from partita.training.batches import CACHED_PARTS, cut
 
 
 class Encoded(NamedTuple):
-    """Sentences as numbers."""
+    """Sentences as numbers, in some order."""
 
     words: Words
     keys: Keys
-
-
-class Piece(NamedTuple):
-    """Neighbouring sentences whose scores fit into the cache."""
-
-    sentences: range
-    trees: Trees
-    features: ArcFeatures
+    order: IntArray
+    """The sentences, by their numbers among the words."""
 
 
 @dataclass(frozen=True)
@@ -62,29 +56,28 @@ class ParserModel:
 
     def encode(self, sentences: Sequence[Any]) -> Encoded:
         """Sentences as numbers."""
-        words = read_words(sentences, self.columns)
-        return Encoded(words, self.maker.keys(words))
+        return self.encode_words(read_words(sentences, self.columns))
+
+    def encode_words(self, words: Words) -> Encoded:
+        """Sentences whose columns are read already as numbers."""
+        return Encoded(words, self.maker.keys(words), np.arange(len(words.n_words)))
 
     def pieces(
-        self, encoded: Encoded, first: int = 0, last: int | None = None, *, most: int = 2**15
+        self, encoded: Encoded, first: int = 0, last: int | None = None, most: int = CACHED_PARTS
     ) -> Iterator[Piece]:
         """The sentences from `first` on and before `last`, cut into pieces of `most` arcs."""
-        n_words = encoded.words.n_words[first:last]
-        starts = encoded.words.first_nodes
+        order = encoded.order[first:last]
+        n_words, nodes = encoded.words.n_words[order], encoded.words.first_nodes[order]
         for part in cut((n_words + 1) ** 2, most):
-            sentences = range(first + part.start, first + part.stop)
-            trees = self.trees(n_words[part.start : part.stop])
-            nodes = starts[sentences.start : sentences.stop]
-            features = ArcFeatures(trees, encoded.keys, nodes, self.n_bits)
-            yield Piece(sentences, trees, features)
+            here = slice(part.start, part.stop)
+            trees = self.trees(n_words[here])
+            features = ArcFeatures(trees, encoded.keys, nodes[here], self.n_bits)
+            yield Piece(range(first + part.start, first + part.stop), self.kind, trees, features)
 
     def trees(self, n_words: IntArray) -> Trees:
         """The set of trees of sentences of these lengths."""
-        return tree_set(n_words, projective=self.projective, single_root=self.single_root)
-
-    def distribution(self, piece: Piece, weights: FloatArray) -> Tree:
-        """The trees of a piece's sentences."""
-        return self.kind.from_flat(piece.trees, piece.features.scores(weights))
+        trees = ProjectiveTrees if self.projective else SpanningTrees
+        return trees(n_words, single_root=self.single_root)
 
     @property
     def kind(self) -> type[Tree]:
@@ -92,59 +85,14 @@ class ParserModel:
         return ProjectiveTree if self.projective else SpanningTree
 
 
-def tree_set(n_words: IntArray, *, projective: bool, single_root: bool) -> Trees:
-    """The projective trees, or all trees, of sentences of these lengths."""
-    kind = ProjectiveTrees if projective else SpanningTrees
-    return kind(n_words, single_root=single_root)
-
-
-def may_be_projective(heads: IntArray) -> bool:
-    """Whether some projective tree has the known heads (-1 where one is not known).
-
-    >>> may_be_projective(np.array([3, 4, -1, -1]))
-    False
-    """
-    known = heads >= 0
-    if known.all():
-        return is_projective(heads)
-    if known.sum() < 2:
-        return True
-    return bool((_most_agreeing(heads, single_root=False) == heads)[known].all())
-
-
-def nearest_projective(heads: IntArray, *, single_root: bool) -> IntArray:
-    """The projective tree that needs the fewest steps of words up to their heads' heads.
-
-    A tree whose arcs cross becomes projective when some words move to an ancestor of their head;
-    the best choice of all is one run of Eisner's algorithm. A projective tree stays as it is. Where
-    some heads are not known (-1), those that no projective tree has together with most of the
-    others become unknown, too.
-
-    >>> nearest_projective(np.array([3, 4, 0, 3]), single_root=True)
-    array([3, 3, 0, 3])
-    >>> nearest_projective(np.array([3, 4, -1, 3]), single_root=True)
-    array([ 3, -1, -1,  3])
-    """
-    if (heads < 0).any():
-        agreeing = _most_agreeing(heads, single_root=single_root)
-        return np.where(agreeing == heads, heads, -1)
-    n_words = len(heads)
-    arcs = np.full((n_words + 1, n_words + 1), -np.inf)
-    for word in range(1, n_words + 1):
-        head, steps = int(heads[word - 1]), 0
-        arcs[head, word] = 0.0
-        while head != 0:
-            head, steps = int(heads[head - 1]), steps + 1
-            if head != 0 or not single_root:
-                arcs[head, word] = -float(steps)
-    best: IntArray = ProjectiveTree(arcs, single_root=single_root).argmax
-    return best
-
-
-def _most_agreeing(heads: IntArray, *, single_root: bool) -> IntArray:
-    """The projective tree with the most of the known heads."""
-    known = np.flatnonzero(heads >= 0)
-    arcs = np.zeros((len(heads) + 1, len(heads) + 1))
-    arcs[heads[known], known + 1] = 1.0
-    best: IntArray = ProjectiveTree(arcs, single_root=single_root).argmax
-    return best
+def chosen_words(words: Words, sentences: IntArray) -> Words:
+    """The words of some sentences, by number; any order, repeats allowed."""
+    n_words = words.n_words[sentences]
+    starts = (np.cumsum(words.n_words) - words.n_words)[sentences]
+    within = np.arange(n_words.sum()) - np.repeat(np.cumsum(n_words) - n_words, n_words)
+    places = np.repeat(starts, n_words) + within
+    columns = {
+        name: replace(column, numbers=column.numbers[places])
+        for name, column in words.columns.items()
+    }
+    return Words(n_words, columns)

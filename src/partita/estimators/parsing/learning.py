@@ -1,0 +1,241 @@
+"""How a parser learns: number everything, say what each sentence teaches, train, then labels."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from partita.arrays import FloatArray, IntArray
+from partita.data.arc_rules import ArcRule
+from partita.data.dependencies import UNKNOWN
+from partita.distribution.linear_chain import LinearChain
+from partita.estimators.parsing.keys import kind_column
+from partita.estimators.parsing.labels import LabelModel
+from partita.estimators.parsing.material import (
+    ArcExpectations,
+    HeadKnowledge,
+    TreeMaterial,
+    read_material,
+)
+from partita.estimators.parsing.model import Encoded, ParserModel, chosen_words
+from partita.estimators.parsing.templates import (
+    Template,
+    columns_of,
+    default_templates,
+    read_templates,
+)
+from partita.estimators.parsing.words import NAMES, Lexicon, Words, read_words
+from partita.estimators.runs import Way, learn, n_stages, run
+from partita.estimators.supervision import Known, Lessons, course_of
+from partita.objectives import Counts, Likelihood
+from partita.training import AdaGrad, Batch, Penalty, TrainingResult, build_corpus
+from partita.training.batches import CACHED_PARTS, cut
+from partita.training.optimisers import Cosine
+from partita.training.optimisers.stochastic import Stochastic
+
+if TYPE_CHECKING:
+    from partita.estimators.parsing.parser import DependencyParser
+
+BATCHES_PER_STEP = 6
+"""A step is cut into so many batches, for threads to share."""
+LABEL_PARTS = 2**16
+"""Scores of labels in a batch."""
+LABEL_OPTIMISER = AdaGrad(rate=Cosine(0.1), n_iterations=5)
+
+
+class Prepared(NamedTuple):
+    """A model without weights, and what it is to learn from."""
+
+    model: ParserModel
+    encoded: Encoded
+    material: TreeMaterial
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What `fit` gives."""
+
+    prepared: Prepared
+    training: TrainingResult
+    label_model: LabelModel | None = None
+    label_weights: FloatArray | None = None
+
+
+def fit_parser(
+    options: "DependencyParser", material: TreeMaterial, held_out: Sequence[Any] | None
+) -> Learnt:
+    """Models of arcs and of labels, and their weights; `held_out` says when to stop."""
+    prepared = prepare(options, material)
+    training, stage = _trained(options, prepared, held_out)
+    if not options.labels or material.labels is None:
+        return Learnt(prepared, training)
+    label_model, second = _trained_labels(options, prepared, stage)
+    interrupted = training.interrupted or second.interrupted
+    training = dataclasses.replace(training, interrupted=interrupted)
+    return Learnt(prepared, training, label_model, second.weights)
+
+
+def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
+    """What the options and the training sentences make of a model, before it learns."""
+    projective = options.projective
+    if projective is None:
+        projective = material.has_few_crossings()
+    if projective:
+        material = material.lifted(single_root=options.single_root)
+    words = read_words(material.sentences)
+    templates = _templates(options, words)
+    model = ParserModel(
+        templates,
+        Lexicon.learn(words, options.min_count, kind_column(templates)),
+        options.n_bits,
+        projective,
+        options.single_root,
+        tuple(name for name in NAMES if name in words.columns),
+    )
+    return Prepared(model, model.encode_words(words), material)
+
+
+def _templates(options: "DependencyParser", words: Words) -> tuple[Template, ...]:
+    if options.features is None:
+        return default_templates(tuple(words.columns))
+    templates = read_templates(options.features)
+    for name in columns_of(templates):
+        if name not in words.columns:
+            raise ValueError(
+                f"the templates look at the column {name}, which not all sentences have; they "
+                f"have {', '.join(words.columns)}. Leave these templates out, or add the column."
+            )
+    return templates
+
+
+# ---------------------------------------------------------------------- arcs
+
+
+def _trained(
+    options: "DependencyParser", prepared: Prepared, held_out: Sequence[Any] | None
+) -> tuple[TrainingResult, int]:
+    """The last of some runs, with the mean of the weights of all; and the stage after them.
+
+    Every run has a seed and an order of the sentences of its own.
+    """
+    judge = None if held_out is None else _held_out(prepared.model, held_out)
+    n_models = options.n_models if isinstance(options.way().optimiser, Stochastic) else 1
+    start = _first_weights(options, prepared.model)
+    stages, means, n_whole = 1, np.zeros(0), 0
+    for number in range(n_models):
+        each = dataclasses.replace(options, seed=options.seed + number)
+        lessons = lessons_of(each, prepared)
+        stages = n_stages(lessons, start)
+        result = learn(lessons, each.way(), start, judge, first_stage=1 + number * stages)
+        # A model that was broken off would only spoil the mean of the whole ones.
+        if n_whole == 0 or not result.interrupted:
+            means, n_whole = means + result.weights if n_whole else result.weights, n_whole + 1
+        if result.interrupted:
+            break
+    return dataclasses.replace(result, weights=means / n_whole), 1 + n_models * stages
+
+
+def lessons_of(options: "DependencyParser", prepared: Prepared) -> Lessons:
+    """All sentences, in an order that follows from the seed, and what they teach."""
+    model, encoded, material = prepared
+    order = material.order(options.seed)
+    mean_parts = np.mean((encoded.words.n_words + 1.0) ** 2)
+    most = max(int(mean_parts * options.batch_sentences) // BATCHES_PER_STEP, 1)
+    weights, rules = material.sample_weight, options.rules
+    return Lessons(
+        _pieces(model, encoded._replace(order=order), material.known, most),
+        HeadKnowledge([material.heads[index] for index in order]),
+        course_of(options.objective),
+        None if weights is None else weights[order],
+        options.entropy_term(),
+        [_expectations(rules, options.rule_weight, material, order)] if rules else [],
+        what="heads",
+    )
+
+
+def _pieces(
+    model: ParserModel, encoded: Encoded, known: Sequence[Known], most: int
+) -> dict[Known, Any]:
+    ends = np.cumsum([0, *(known.count(each) for each in Known)]).tolist()
+    return {
+        each: list(model.pieces(encoded, first, last, most))
+        for each, first, last in zip(Known, ends[:-1], ends[1:], strict=True)
+    }
+
+
+def _expectations(
+    rules: Sequence[ArcRule], weight: float, material: TreeMaterial, order: IntArray
+) -> ArcExpectations:
+    words = read_words(material.sentences, ("UPOS",))
+    column = words.columns["UPOS"]
+    tags = np.array(column.values, dtype=object)[column.numbers]
+    rows = np.split(tags, np.cumsum(words.n_words)[:-1])
+    return ArcExpectations(rules, [rows[index].tolist() for index in order], weight)
+
+
+def _held_out(model: ParserModel, given: Sequence[Any]) -> Lessons:
+    """Sentences to judge by: a tuple of them and their heads, or sentences with columns."""
+    sentences, heads = given if isinstance(given, tuple) else (given, None)
+    material = read_material(sentences, heads, None, single_root=model.single_root)
+    order = material.order()
+    encoded = model.encode(material.sentences)._replace(order=order)
+    knowledge = HeadKnowledge([material.heads[index] for index in order])
+    pieces = _pieces(model, encoded, material.known, CACHED_PARTS)
+    return Lessons(pieces, knowledge, what="heads")
+
+
+def _first_weights(options: "DependencyParser", model: ParserModel) -> FloatArray | None:
+    start = options.warm_start
+    if start is None:
+        return None
+    if not isinstance(start, np.ndarray):
+        start._check_fitted()
+        start = start.weights_
+    if start.shape != (model.n_weights,):
+        raise ValueError(
+            f"warm_start has {start.size} weights; expected {model.n_weights}, for n_bits = "
+            f"{model.n_bits}. Set n_bits as it was."
+        )
+    return np.asarray(start, dtype=np.float64)
+
+
+# ---------------------------------------------------------------------- labels
+
+
+def _trained_labels(
+    options: "DependencyParser", prepared: Prepared, stage: int
+) -> tuple[LabelModel, TrainingResult]:
+    """A model of the labels of known arcs, learnt from the trees that the arcs were learnt from."""
+    parser, encoded, material = prepared
+    assert material.labels is not None
+    order = material.order(options.seed)[: material.known.count(Known.ALL)]
+    given = [name for index in order for name in material.labels[index]]
+    names = tuple(sorted(set(given).difference(UNKNOWN)))
+    if not names:
+        raise ValueError(
+            "no sentence has all heads and a label; expected some to learn labels from. Set "
+            "labels=False for a parser without labels."
+        )
+    model = LabelModel(names, parser.lexicon, options.label_bits, parser.columns)
+    chosen = chosen_words(encoded.words, order)
+    rows = model.attributes(chosen, np.concatenate([material.heads[index] for index in order]))
+    numbers = np.array([model.numbers.get(name, -1) for name in given], dtype=np.int64)
+    counted = (numbers >= 0).astype(np.float64)
+    if material.sample_weight is not None:
+        counted *= np.repeat(material.sample_weight[order], chosen.n_words)
+    batches = []
+    for part in cut(np.full(len(numbers), len(names)), LABEL_PARTS):
+        here = slice(part.start, part.stop)
+        chains = model.chains(len(part))
+        # A word whose label is not known has a weight of 0, and any label.
+        target = Counts.of(chains, list(np.maximum(numbers[here], 0)[:, None]))
+        weights = None if (counted[here] == 1.0).all() else counted[here]
+        targets = {Likelihood.__name__: target}
+        batches.append(Batch(LinearChain, chains, model.features(rows[here]), targets, weights))
+    way = Way(options, LABEL_OPTIMISER, Penalty())
+    # Mini-batches are for threads, also where a cluster learns the arcs.
+    threads = options.workers if isinstance(options.workers, int) else None
+    with build_corpus(Likelihood(), batches, workers=threads, n_shards=1) as corpus:
+        return model, run(corpus, way, stage=stage)

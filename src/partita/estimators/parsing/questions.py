@@ -1,0 +1,300 @@
+"""What a parser can be asked: trees, probabilities, entropies."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import field, replace
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from partita.arrays import FloatArray, IntArray
+from partita.distribution.trees import Tree
+from partita.estimators.answers import CHUNK, Asked, ask
+from partita.estimators.base import Estimator
+from partita.estimators.groups import Runs
+from partita.estimators.options import declared
+from partita.estimators.parsing.answers import (
+    N_CANDIDATES,
+    ArcLimits,
+    Arcs,
+    Labeller,
+    agreeing,
+    least_risk,
+)
+from partita.estimators.parsing.labels import LabelModel
+from partita.estimators.parsing.material import Heads, listed, trees_of
+from partita.estimators.parsing.model import Encoded, ParserModel
+from partita.objectives.base import checked_weights
+
+Answer = TypeVar("Answer")
+Decoder = Literal["best", "risk", "joint"]
+Parse = tuple[IntArray, list[str] | None]
+"""The head of every word, 0 for the root, and the label of every arc."""
+
+
+@declared
+class TreeEstimator(Estimator, Runs):
+    """A distribution over dependency trees for every sentence, and all questions about them."""
+
+    model_: ParserModel = field(init=False)
+    weights_: FloatArray = field(init=False)
+    label_model_: LabelModel | None = field(init=False)
+    label_weights_: FloatArray | None = field(init=False)
+
+    @property
+    def labels_(self) -> tuple[str, ...]:
+        """The labels, in the order of all arrays; none for a parser without labels."""
+        self._check_fitted()
+        return () if self.label_model_ is None else self.label_model_.names
+
+    # ------------------------------------------------------------------ trees
+
+    def predict(
+        self,
+        sentences: Iterable[Any],
+        *,
+        required: Sequence[Arcs] | None = None,
+        forbidden: Sequence[Arcs] | None = None,
+        decoder: Decoder = "best",
+        projective: bool | None = None,
+        one_subject: bool = False,
+    ) -> list[Parse]:
+        """Heads and labels of every sentence.
+
+        Parameters
+        ----------
+        required, forbidden
+            For each sentence a list of arcs (head, modifier) that the tree must or may not have;
+            words count from 1, and 0 is the root.
+        decoder
+            "best", the most probable tree; "risk", the one with the fewest wrong arcs to be
+            expected: the tree whose arcs have the largest sum of marginals; or "joint", the most
+            probable tree with its labels, p(tree) p(labels | tree), among the eight best trees:
+            the most accurate and the slowest, since labels look at more than one arc.
+        projective
+            Whether arcs may not cross; as in training if left out.
+        one_subject
+            Whether a word has at most one modifier whose label is a subject (nsubj, csubj).
+        """
+        sentences = listed(sentences)
+        limits = ArcLimits(required, forbidden)
+        limits.check(len(sentences))
+        return list(self._parses(sentences, limits, decoder, projective, one_subject))
+
+    def predict_stream(
+        self,
+        sentences: Iterable[Any],
+        *,
+        decoder: Decoder = "best",
+        projective: bool | None = None,
+        one_subject: bool = False,
+        chunk: int = CHUNK,
+    ) -> Iterator[Parse]:
+        """As `predict`, one answer after the other; reads `chunk` sentences at a time."""
+        return self._parses(sentences, ArcLimits(), decoder, projective, one_subject, chunk)
+
+    def _parses(
+        self,
+        sentences: Iterable[Any],
+        limits: ArcLimits,
+        decoder: Decoder,
+        projective: bool | None,
+        one_subject: bool,
+        chunk: int = CHUNK,
+    ) -> Iterator[Parse]:
+        self._check_fitted()
+        if decoder not in ("best", "risk", "joint"):
+            raise ValueError(f"decoder is {decoder!r}; expected 'best', 'risk' or 'joint'.")
+        labeller = self._labeller() if decoder == "joint" or self.labels_ else None
+
+        def question(asked: Asked) -> Any:
+            p = limits.restricted(asked)
+            if decoder == "joint":
+                return p.k_best(N_CANDIDATES)
+            return p.best.structures if decoder == "best" else least_risk(p)
+
+        def finish(encoded: Encoded, trees: list[Any]) -> Iterable[Parse]:
+            if labeller is None:
+                return ((heads, None) for heads in trees)
+            if decoder == "joint":
+                trees = labeller.most_probable(encoded, trees)
+            alone = [[heads] for heads in trees]
+            named = labeller.best(encoded, alone, single_subject=one_subject)
+            return ((heads, names) for heads, [names] in zip(trees, named, strict=True))
+
+        return self._ask(
+            sentences, question, self._no_parse, finish, projective=projective, chunk=chunk
+        )
+
+    def k_best(self, sentences: Iterable[Any], k: int) -> list[list[tuple[Parse, float]]]:
+        """The k most probable trees of each sentence, with their best labels.
+
+        Each has the log-probability of the tree, whatever its labels are.
+        """
+
+        def question(asked: Asked) -> Iterator[list[tuple[IntArray, float]]]:
+            for found, total in zip(asked.p.k_best(k), asked.p.log_partition, strict=True):
+                yield [(heads, float(score - total)) for heads, score in found]
+
+        def finish(encoded: Encoded, found: list[Any]) -> Iterator[list[tuple[Parse, float]]]:
+            parses = self._labelled(encoded, [[heads for heads, _ in each] for each in found])
+            for trees, each in zip(parses, found, strict=True):
+                yield [(tree, log_prob) for tree, (_, log_prob) in zip(trees, each, strict=True)]
+
+        return list(self._ask(sentences, question, lambda: [(self._no_parse(), 0.0)], finish))
+
+    def sample(
+        self, sentences: Iterable[Any], size: int, rng: np.random.Generator
+    ) -> list[list[Parse]]:
+        """`size` independent trees of each sentence with their labels, drawn exactly."""
+
+        def question(asked: Asked) -> Any:
+            return asked.p.sample(size, rng)
+
+        def finish(encoded: Encoded, found: list[Any]) -> Iterable[list[Parse]]:
+            return self._labelled(encoded, [list(trees) for trees in found], rng)
+
+        def empty() -> list[Parse]:
+            return [self._no_parse() for _ in range(size)]
+
+        # One thread, so that the same generator gives the same trees.
+        return list(self._ask(sentences, question, empty, finish, workers=1))
+
+    def score(
+        self,
+        sentences: Iterable[Any],
+        heads: Heads | None = None,
+        sample_weight: Sequence[float] | None = None,
+    ) -> float:
+        """The share of words whose head is right, of those whose head is known.
+
+        With `sample_weight`, a number for each sentence, each of its words counts so much.
+        """
+        sentences = listed(sentences)
+        known, _ = trees_of(sentences, heads)
+        given = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weights = checked_weights(given, len(sentences))
+        n_right = n_known = 0.0
+        for (found, _), right, weight in zip(
+            self.predict(sentences), known, weights.tolist(), strict=True
+        ):
+            n_known += weight * int((right >= 0).sum())
+            n_right += weight * int(((found == right) & (right >= 0)).sum())
+        if n_known == 0:
+            raise ValueError("no word has a known head to compare with; expected at least one.")
+        return n_right / n_known
+
+    # ------------------------------------------------------------------ probabilities
+
+    def predict_marginals(self, sentences: Iterable[Any]) -> list[FloatArray]:
+        """The probability of every arc [head, modifier], (n+1, n+1), with the root as row 0."""
+
+        def question(asked: Asked) -> Iterator[FloatArray]:
+            # Copies, so that an answer does not hold the memory of its whole batch.
+            return (marginals.copy() for marginals in asked.p.marginals)
+
+        return list(self._ask(sentences, question, lambda: np.zeros((1, 1))))
+
+    def predict_labels(self, sentences: Iterable[Any], heads: Heads) -> list[FloatArray]:
+        """The probability of every label of every arc of given trees, (n, n_labels)."""
+        labeller, sentences = self._labeller(), listed(sentences)
+        known, _ = trees_of(sentences, heads)
+        if not known:
+            return []
+        if any((each < 0).any() for each in known):
+            raise ValueError("some heads are not known; expected whole trees to label.")
+        tables = labeller.tables(self.model_.encode(sentences), range(len(known)), known)
+        return [np.exp(table) for table in tables]
+
+    def log_prob(self, sentences: Iterable[Any], heads: Heads | None = None) -> FloatArray:
+        """Log-probability of each sentence's tree; of all that agree with the heads that are known.
+
+        A tree that is none of the set (crossing arcs in a projective parser) has -inf.
+        """
+        sentences = listed(sentences)
+        known, _ = trees_of(sentences, heads)
+
+        def question(asked: Asked) -> Any:
+            found = agreeing(asked.p, [known[place] for place in asked.places])
+            return found - asked.p.log_partition
+
+        return np.array(list(self._ask(sentences, question, float)), dtype=np.float64)
+
+    def entropy(self, sentences: Iterable[Any]) -> FloatArray:
+        """The exact entropy of each sentence's tree, in nats."""
+        found = self._ask(sentences, lambda asked: asked.p.entropy, float)
+        return np.array(list(found), dtype=np.float64)
+
+    def distribution(self, sentence: Any) -> Tree:
+        """The distribution over the trees of one sentence, for every other question."""
+        if not len(sentence):
+            raise ValueError("the sentence has no words; expected at least one.")
+        (p,) = self.distributions([sentence])
+        (arcs,) = p.structures.split(p.scores)
+        return type(p)(arcs, single_root=self.model_.single_root)
+
+    def distributions(self, sentences: Iterable[Any]) -> Iterator[Tree]:
+        """Distributions over trees, for batches of the sentences that have words, in order."""
+        found: list[Tree] = []
+
+        def question(asked: Asked) -> Iterator[None]:
+            found.append(asked.p)
+            return (None for _ in asked.places)
+
+        for _ in self._ask(sentences, question, lambda: None, workers=1):
+            while found:
+                yield found.pop(0)
+
+    # ------------------------------------------------------------------ helpers
+
+    def _ask(
+        self,
+        sentences: Iterable[Any],
+        question: Callable[[Asked], Iterable[Any]],
+        empty: Callable[[], Answer],
+        finish: Callable[[Encoded, list[Any]], Iterable[Answer]] | None = None,
+        *,
+        projective: bool | None = None,
+        workers: int | None = None,
+        chunk: int = CHUNK,
+    ) -> Iterator[Answer]:
+        self._check_fitted()
+        model = self.model_
+        if projective is not None and projective != model.projective:
+            model = replace(model, projective=projective)
+        return ask(
+            model,
+            self.weights_,
+            sentences,
+            question,
+            empty=empty,
+            finish=finish,
+            workers=self.workers if workers is None else workers,
+            chunk=chunk,
+        )
+
+    def _no_parse(self) -> Parse:
+        return np.zeros(0, dtype=np.int64), [] if self.labels_ else None
+
+    def _labeller(self) -> Labeller:
+        self._check_fitted()
+        if self.label_model_ is None or self.label_weights_ is None:
+            raise ValueError("this parser has no labels; train it with labels=True.")
+        return Labeller(self.label_model_, self.label_weights_)
+
+    def _labelled(
+        self,
+        encoded: Encoded,
+        trees: Sequence[Sequence[IntArray]],
+        rng: np.random.Generator | None = None,
+    ) -> Iterator[list[Parse]]:
+        """Some trees of each sentence with their best labels, or with some that are drawn."""
+        found: Sequence[Sequence[list[str] | None]] = [[None] * len(each) for each in trees]
+        if self.labels_:
+            labeller = self._labeller()
+            found = (
+                labeller.best(encoded, trees)
+                if rng is None
+                else labeller.drawn(encoded, trees, rng)
+            )
+        for each, names in zip(trees, found, strict=True):
+            yield list(zip(each, names, strict=True))
