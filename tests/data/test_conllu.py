@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita.data import DataError, Sentence, read_conllu, write_conllu
-from partita.data.conllu import NAMES, conllu_text, features, heads, parse_conllu, with_misc
+from partita.data.conllu import NAMES, conllu_text, features, parse_conllu, with_misc
+from partita.data.dependencies import tree_heads
 
 
 def row(number, form="x", head="0"):
@@ -32,7 +33,7 @@ def test_words_without_multiword_tokens_and_empty_nodes():
     assert [first.line(word) for word in range(3)] == [4, 6, 7]
     assert (second.source, second.first_line) == ("my.conllu", 9)
     assert second.column("FORM") == ("una palabra\u2028\xa0",)
-    assert heads(first) == (0, 1, 1)
+    assert tree_heads(first) == (0, 1, 1)
     assert features(first)[0] == {"A": "1", "B": "2"}
 
 
@@ -110,26 +111,6 @@ def test_an_empty_file(tmp_path):
     (tmp_path / "empty").touch()
     with pytest.raises(DataError, match="empty: the file is empty; expected at least one sentence"):
         read_conllu(tmp_path / "empty")
-
-
-@pytest.mark.parametrize(
-    ("head", "message"),
-    [
-        ("_", "my, line 2: the head of word 2 is '_', which is no number; expected 0 for the root"),
-        ("-1", "which is no number"),
-        ("²", "which is no number"),
-        ("3", "'3', which is out of range; .* 1 to 2"),
-    ],
-)
-def test_heads_that_are_wrong(head, message):
-    [sentence] = parse_conllu(row(1) + row(2, head=head), "my")
-    with pytest.raises(DataError, match=message):
-        heads(sentence)
-
-
-def test_heads_that_are_not_known():
-    [sentence] = parse_conllu(row(1) + row(2, head="_"))
-    assert heads(sentence, partial=True) == (0, -1)
 
 
 @given(st.text(), st.text())

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from partita.data.bitext import SentencePair
-from partita.data.errors import DataError
+from partita.data.errors import DataError, shown
 from partita.data.text import read_text, source_name, write_text
 from partita.files import StrPath
 
 Link = tuple[int, int]
 """Positions of a source and a target word, both from 0."""
 
-_LINK = re.compile(r"(\d+)([-?])(\d+)(?::(\S+))?", re.ASCII)
+_LINK = re.compile(r"(\d{1,9})([-?])(\d{1,9})(?::(\S+))?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def parse_alignment(text: str, source: str = "<text>", line: int | None = None) 
             raise DataError(
                 source,
                 line,
-                f"found {word!r}; expected links such as 3-4 (sure), 3?4 (possible) or 3-4:0.93, "
-                "positions from 0 on, the source's first.",
+                f"found {shown(word)}; expected links such as 3-4 (sure), 3?4 (possible) or "
+                "3-4:0.93, positions from 0 on, the source's first.",
             )
         link = int(match[1]), int(match[3])
         (sure if match[2] == "-" else possible).add(link)
@@ -114,7 +114,9 @@ def _probability(text: str, word: str, source: str, line: int | None) -> float:
         value = math.nan
     if not 0 <= value <= 1:
         raise DataError(
-            source, line, f"found {word!r}; expected a probability from 0 to 1 after the colon."
+            source,
+            line,
+            f"found {shown(word)}; expected a probability from 0 to 1 after the colon.",
         )
     return value
 

@@ -1,6 +1,7 @@
 r"""Rules about dependency arcs: which arcs, and what share of them there should be.
 
-A text, one rule a line; `#` begins a line of comment:
+A text, one rule a line; `#` begins a line of comment, unless an arrow or a tab follows it at once,
+for it is a tag as well:
 
     NOUN <- VERB left 0.3           a NOUN's head is a VERB to its left with probability 0.3
     DET <- NOUN right at least 0.8  ... with probability 0.8 or more
@@ -27,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
-from partita.data.errors import DataError
+from partita.data.errors import DataError, shown
 from partita.data.text import read_text, source_name, write_text
 from partita.files import StrPath
 
@@ -61,7 +62,7 @@ class ArcPattern:
             raise ValueError(f"the root came with the side {self.side!r}; expected none (any).")
         for tag in (self.head, self.modifier):
             if not tag or re.search(r"\s", tag):
-                raise ValueError(f"the tag {tag!r} came; expected one that is not blank.")
+                raise ValueError(f"the tag {shown(tag)} came; expected one that is not blank.")
 
     def __str__(self) -> str:
         return f"{self.modifier} <- {self.head}" + ("" if self.side == "any" else f" {self.side}")
@@ -150,7 +151,7 @@ def parse_arc_rules(text: str, source: str = "<text>", *, share: float = 0.8) ->
     lines = [
         (number, line.rstrip())
         for number, line in enumerate(text.split("\n"), start=1)
-        if line.strip() and not line.lstrip().startswith("#")
+        if line.strip() and not _COMMENT.match(line)
     ]
     if not lines:
         raise DataError(source, None, "there are no rules; expected at least one.")
@@ -161,6 +162,7 @@ def parse_arc_rules(text: str, source: str = "<text>", *, share: float = 0.8) ->
     return rules
 
 
+_COMMENT = re.compile(r"\s*#(?!\t|\s+<-\s)")
 _HEADER = re.compile(r"(?:(at least|at most)\s+)?(\S+)\s+of\s+(\S+?)\s*:")
 _RULE = re.compile(
     r"(\S+)\s+<-\s+(\S+)(?:\s+(left|right|any))?(?:\s+(?:(at least|at most)\s+)?(\S+))?"
@@ -182,8 +184,8 @@ def _text_rules(lines: Sequence[tuple[int, str]], source: str) -> list[ArcRule]:
             raise DataError(
                 source,
                 number,
-                f"found {line.strip()!r} indented, but no line such as 'at least 0.8 of arcs:' "
-                "before it. Write that line, or take the blanks away.",
+                f"found {shown(line.strip())} indented, but no line such as 'at least 0.8 of "
+                "arcs:' before it. Write that line, or take the blanks away.",
             )
         else:
             rules.append(_single(line, source, number))
@@ -213,8 +215,8 @@ def _single(line: str, source: str, number: int) -> ArcRule:
         raise DataError(
             source,
             number,
-            f"found {line!r}; expected a rule such as 'NOUN <- VERB left 0.3', with at least or at "
-            "most before the number if you like, or a line such as 'at least 0.8 of arcs:'.",
+            f"found {shown(line)}; expected a rule such as 'NOUN <- VERB left 0.3', with at least "
+            "or at most before the number if you like, or a line such as 'at least 0.8 of arcs:'.",
         )
     modifier, head, side, bound, text = found.groups()
     pattern = _pattern(head, modifier, side or "any", source, number)
@@ -228,7 +230,7 @@ def _member(line: str, source: str, number: int) -> ArcPattern:
         raise DataError(
             source,
             number,
-            f"found {line!r} in a group; expected a rule without a number, such as "
+            f"found {shown(line)} in a group; expected a rule without a number, such as "
             "'NOUN <- VERB left': the target stands above the group.",
         )
     return _pattern(found[2], found[1], found[3] or "any", source, number)
@@ -266,7 +268,9 @@ def _target(text: str, source: str, number: int) -> float:
         target = -1.0
     if not 0 <= target <= 1:
         raise DataError(
-            source, number, f"found the target {text!r}; expected a number from 0 to 1. Correct it."
+            source,
+            number,
+            f"found the target {shown(text)}; expected a number from 0 to 1. Correct it.",
         )
     return target
 
@@ -299,8 +303,8 @@ def _measured(row: Sequence[str], source: str, number: int) -> ArcRule:
         raise DataError(
             source,
             number,
-            f"found the side {side!r} of the head {head!r}; expected - for {ROOT}, and L or R, "
-            "where the head lies, for the tag of a word.",
+            f"found the side {shown(side)} of the head {shown(head)}; expected - for {ROOT}, and L "
+            "or R, where the head lies, for the tag of a word.",
         )
     pattern = _pattern(head, modifier, _SIDES[side], source, number)
     return _built((pattern,), _target(text, source, number), "equal", modifier, source, number)
@@ -359,7 +363,18 @@ def arc_rules_text(rules: Iterable[ArcRule]) -> str:
     >>> arc_rules_text([ArcRule.of("NOUN", "DET", "right", 0.75, "at least")])
     'DET <- NOUN right at least 0.75\n'
     """
-    return "".join(f"{rule}\n" for rule in rules)
+    return "".join(f"{_checked(rule)}\n" for rule in rules)
+
+
+def _checked(rule: ArcRule) -> ArcRule:
+    """A rule that can be read back."""
+    for pattern in rule.patterns:
+        if pattern.modifier != "#" and pattern.modifier.startswith("#"):
+            raise ValueError(
+                f"the rule {shown(str(pattern))} begins with the tag {shown(pattern.modifier)}, "
+                "which would be read as a comment; expected a tag that does not begin with #."
+            )
+    return rule
 
 
 def measured_arc_rules(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from partita.data.errors import DataError
+from partita.data.errors import DataError, shown
 from partita.data.sentences import Sentence
 from partita.data.text import (
     blocks,
@@ -108,7 +108,7 @@ def _column_error(
         source,
         line,
         f"found {len(row)} column{'' if len(row) == 1 else 's'} separated by {what} in "
-        f"{separator.join(row)[:60]!r}; expected {len(names)}"
+        f"{shown(separator.join(row))}; expected {len(names)}"
         + (", as in the lines before" if _numbered(names) else f", {', '.join(names)}")
         + ". Give every word the same columns, and put a blank line between sentences.",
     )
@@ -141,6 +141,6 @@ def _sentence_text(sentence: Sentence) -> str:
         if line.count(separator) != n_separators or "\n" in line:
             raise ValueError(
                 f"{sentence.where(index)}: a value contains {separator!r} or a line end, in "
-                f"{line!r}; expected values without. Replace it, or use another separator."
+                f"{shown(line)}; expected values without. Replace it, or use another separator."
             )
     return "\n".join([*sentence.before, *lines, "", *sentence.after, ""])

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from partita.data.errors import DataError
+from partita.data.errors import DataError, shown
 from partita.data.sentences import Sentence
 from partita.data.text import blocks, read_text, source_name, write_text
 from partita.files import StrPath
@@ -93,9 +93,9 @@ def _words_and_extras(
             raise DataError(
                 source,
                 line,
-                f"found the id {row[0]!r}; expected {len(words) + 1}, since words are numbered "
-                "from 1 without gaps (a range such as 1-2 is a multiword token, and 1.1 an empty "
-                "node). A blank line must stand between sentences.",
+                f"found the id {shown(row[0])}; expected {len(words) + 1}, since words are "
+                "numbered from 1 without gaps (a range such as 1-2 is a multiword token, and 1.1 "
+                "an empty node). A blank line must stand between sentences.",
             )
     if not words:
         raise DataError(
@@ -114,13 +114,10 @@ def _column_error(row: list[str], line: int, source: str) -> Exception:
     else:
         advice = f"Write {EMPTY} for a value that is not there."
     return DataError(
-        source, line, f"{found} in {_shortened(row)}; expected 10, {', '.join(NAMES)}. {advice}"
+        source,
+        line,
+        f"{found} in {shown(chr(9).join(row))}; expected 10, {', '.join(NAMES)}. {advice}",
     )
-
-
-def _shortened(row: Sequence[str], limit: int = 60) -> str:
-    text = "\t".join(row)
-    return repr(text if len(text) <= limit else text[:limit] + "...")
 
 
 def write_conllu(path: StrPath, sentences: Iterable[Sentence]) -> None:
@@ -151,36 +148,12 @@ def _sentence_text(sentence: Sentence) -> str:
     for index, line in enumerate(lines):
         if line.count("\t") != len(NAMES) - 1 or "\n" in line:
             raise ValueError(
-                f"{sentence.where(index)}: a value contains a tab or a line end, in {line!r}; "
+                f"{sentence.where(index)}: a value contains a tab or a line end, in {shown(line)}; "
                 "CoNLL-U cannot hold it. Replace it, for example by a blank."
             )
     for position, extra in reversed(sentence.extras):
         lines.insert(position, extra)
     return "\n".join([*sentence.before, *lines, "", *sentence.after, ""])
-
-
-def heads(sentence: Sentence, *, partial: bool = False) -> tuple[int, ...]:
-    """The head of every word, 0 for the root; with `partial`, -1 where the column has `_`.
-
-    Only numbers and range are checked: whether the arcs are a tree is the parser's business.
-    """
-    return tuple(
-        UNKNOWN_HEAD if partial and value == EMPTY else _head(sentence, word, value)
-        for word, value in enumerate(sentence.column("HEAD"))
-    )
-
-
-def _head(sentence: Sentence, word: int, value: str) -> int:
-    number = int(value) if value.isascii() and value.isdigit() else None
-    if number is None or number > len(sentence):
-        what = "no number" if number is None else "out of range"
-        raise DataError(
-            sentence.source,
-            sentence.line(word),
-            f"the head of word {word + 1} is {value!r}, which is {what}; expected 0 for the root "
-            f"or the number of a word, 1 to {len(sentence)}. Correct column 7.",
-        )
-    return number
 
 
 def features(sentence: Sentence, column: str = "FEATS") -> tuple[dict[str, str], ...]:
@@ -203,7 +176,7 @@ def with_misc(sentence: Sentence, key: str, values: Sequence[str]) -> Sentence:
     r"""A sentence with `key=value` in MISC of every word, in place of an older value.
 
     What would break the column is written as Universal Dependencies do: `\p` for a bar, `\s` for
-    a blank, `\t`, `\n`, and `\\` for a backslash.
+    a blank, `\t`, `\n`, `\r`, and `\\` for a backslash.
 
     >>> with_misc(Sentence({"FORM": ("Dogs",), "MISC": ("Gloss=x",)}), "P", ["0.9"]).column("MISC")
     ('Gloss=x|P=0.9',)
@@ -227,7 +200,7 @@ def _added(old: str, key: str, value: str) -> str:
     return "|".join([*kept, f"{key}={_escaped(value)}"])
 
 
-_ESCAPES = {"\\": "\\\\", "|": "\\p", " ": "\\s", "\t": "\\t", "\n": "\\n"}
+_ESCAPES = {"\\": "\\\\", "|": "\\p", " ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _UNESCAPES = {code: character for character, code in _ESCAPES.items()}
 
 

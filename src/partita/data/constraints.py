@@ -10,7 +10,7 @@ A feature may contain "=", and so may a tag: a probability is what follows the l
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from partita.data.errors import DataError
+from partita.data.errors import DataError, shown
 from partita.data.text import read_text, source_name, write_text
 from partita.files import StrPath
 
@@ -63,7 +63,7 @@ def parse_constraints(text: str, source: str = "<text>") -> list[ExpectationCons
             raise DataError(
                 source,
                 number,
-                f"a second constraint on {constraint.feature!r}, after the one in line "
+                f"a second constraint on {shown(constraint.feature)}, after the one in line "
                 f"{lines[constraint.feature]}; expected one for each feature. Remove one of them.",
             )
         lines[constraint.feature] = number
@@ -78,22 +78,24 @@ def _constraint(line: str, source: str, number: int) -> ExpectationConstraint:
         tag, target = _target(item, source, number)
         if tag in targets:
             raise DataError(
-                source, number, f"the tag {tag!r} came twice; expected once. Remove one of them."
+                source,
+                number,
+                f"the tag {shown(tag)} came twice; expected once. Remove one of them.",
             )
         targets[tag] = target
     if not targets:
         raise DataError(
             source,
             number,
-            f"found the feature {feature!r} without tags; expected 'feature tag=probability ...'. "
-            "Add the probabilities of its tags, or remove the line.",
+            f"found the feature {shown(feature)} without tags; expected 'feature tag=probability "
+            "...'. Add the probabilities of its tags, or remove the line.",
         )
     total = sum(targets.values())
     if abs(total - 1) > MOST_ROUNDING * len(targets):
         raise DataError(
             source,
             number,
-            f"the probabilities of {feature!r} sum to {total:.4g}; expected 1. "
+            f"the probabilities of {shown(feature)} sum to {total:.4g}; expected 1. "
             "Correct them, and add the tags that are missing.",
         )
     return ExpectationConstraint(feature, targets, source, number)
@@ -109,7 +111,8 @@ def _target(item: str, source: str, number: int) -> tuple[str, float]:
         raise DataError(
             source,
             number,
-            f"found {item!r}; expected tag=probability, with a number from 0 to 1. Correct it.",
+            f"found {shown(item)}; expected tag=probability, with a number from 0 to 1. "
+            "Correct it.",
         )
     return tag, target
 
@@ -130,7 +133,7 @@ def constraints_text(constraints: Iterable[ExpectationConstraint]) -> str:
 
 def _constraint_text(constraint: ExpectationConstraint) -> str:
     names = [constraint.feature, *constraint.targets]
-    if any(not name or set(name) & set(" \t\n") for name in names):
+    if any(not name or set(name) & set(" \t\n\r") for name in names):
         raise ValueError(
             f"the constraint on {constraint.feature!r} has a name that is empty or contains a "
             "blank, which the format cannot hold; expected names without. Rename it."

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from partita.data.conllu import EMPTY, UNKNOWN_HEAD
-from partita.data.errors import DataError
+from partita.data.errors import DataError, shown, whole_number
 from partita.data.sentences import Sentence
 
 UNKNOWN = (EMPTY, "?")
@@ -106,8 +106,7 @@ def sentence_name(sentence: Sentence) -> str:
 
 def _head(sentence: Sentence, word: int, value: str) -> int:
     is_number = value.isascii() and value.isdigit()
-    # Nobody's sentence has a head of more than nine digits, and Python refuses thousands of them.
-    number = int(value) if is_number and len(value) < 10 else None
+    number = whole_number(value)
     if number is not None and number <= len(sentence) and number != word + 1:
         return number
     if number == word + 1:
@@ -116,12 +115,11 @@ def _head(sentence: Sentence, word: int, value: str) -> int:
         what = "not known"
     else:
         what = "out of range" if is_number else "no number of a word"
-    shown = value if len(value) <= 20 else value[:20] + "..."
     raise DataError(
         sentence.source,
         sentence.line(word),
-        f"the head of word {word + 1} of {sentence_name(sentence)} is {shown!r}, {what}; expected "
-        f"0 for the root, or another word, 1 to {len(sentence)}. Correct column 7.",
+        f"the head of word {word + 1} of {sentence_name(sentence)} is {shown(value, 20)}, {what}; "
+        f"expected 0 for the root, or another word, 1 to {len(sentence)}. Correct column 7.",
     )
 
 

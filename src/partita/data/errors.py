@@ -18,3 +18,26 @@ class DataError(ValueError):
     def __str__(self) -> str:
         where = self.source if self.line is None else f"{self.source}, line {self.line}"
         return f"{where}: {self.message}"
+
+
+MOST_SHOWN = 60
+
+
+def shown(text: str, most: int = MOST_SHOWN) -> str:
+    """A value from a file as a message quotes it: not longer than a reader wants.
+
+    >>> shown("VERB"), shown("9" * 5000, most=5)
+    ("'VERB'", "'99999...'")
+    """
+    return repr(text if len(text) <= most else text[:most] + "...")
+
+
+def whole_number(text: str) -> int | None:
+    """The number that ASCII digits spell; None for other text, and for more than nine digits.
+
+    No file has so many lines or words, and Python refuses to read thousands of digits.
+
+    >>> whole_number("12"), whole_number("-1"), whole_number("9" * 5000)
+    (12, None, None)
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -1,0 +1,195 @@
+"""Files that are damaged, or made to do harm: a message with file and line, and nothing else."""
+
+import gzip
+import io
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partita.data import DataError, text
+from partita.data.alignments import parse_alignment, read_alignments
+from partita.data.arc_rules import ArcRule, arc_rules_text, parse_arc_rules, read_arc_rules
+from partita.data.bitext import read_bitext
+from partita.data.columns import read_columns, write_columns
+from partita.data.conllu import features, parse_conllu, read_conllu, with_misc
+from partita.data.constraints import parse_constraints, read_constraints
+from partita.data.dependencies import tree_heads
+from partita.data.formats import read_sentences
+from partita.data.plain import read_plain
+from partita.data.sentences import Sentence
+from partita.data.text import read_text, write_text
+
+READERS = [
+    read_alignments,
+    read_arc_rules,
+    read_bitext,
+    read_columns,
+    read_conllu,
+    read_constraints,
+    read_plain,
+    read_sentences,
+]
+
+
+def error_of(function, *arguments):
+    with pytest.raises(DataError) as caught:
+        function(*arguments)
+    assert len(str(caught.value)) < 1000
+    return str(caught.value)
+
+
+# ------------------------------------------------------------------ gzip
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_damaged_gzip(tmp_path, reader):
+    path = tmp_path / "data.gz"
+    whole = gzip.compress(b"a ||| b\n" * 1000)
+    for content in (
+        b"",
+        b"no gzip",
+        whole[:-20],
+        whole[:5],
+        whole[:20] + b"\xff" * 40,
+        whole + b"x",
+    ):
+        path.write_bytes(content)
+        if content:
+            assert "data.gz: the file cannot be decompressed" in error_of(reader, path)
+
+
+@given(st.data())
+def test_any_changed_byte_of_gzip(tmp_path_factory, data):
+    content = bytearray(gzip.compress(b"the DT\ndog NN\n\n" * 20, mtime=0))
+    position = data.draw(st.integers(0, len(content) - 1))
+    content[position] ^= data.draw(st.integers(1, 255))
+    path = tmp_path_factory.getbasetemp() / "changed.gz"
+    path.write_bytes(content)
+    try:
+        read_text(path)
+    except DataError as error:
+        assert str(error).startswith(str(path))  # noqa: PT017 (or it is read)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_text(tmp_path / "absent.gz")
+
+
+def test_a_gzip_bomb(tmp_path, monkeypatch):
+    """A hundred kilobytes that expand to a hundred megabytes."""
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(bytes(10**8)))
+    message = error_of(read_text, path)
+    assert message.startswith(str(path))
+    assert "expand to more than 67,108,864; expected text, which expands to at most 200" in message
+    assert "17,179,869,184 bytes at most. If you trust the file, decompress it with" in message
+    monkeypatch.setattr(text, "MOST_EXPANDED", 2**20)
+    path.write_bytes(gzip.compress(b"word " * 10**6, compresslevel=0))
+    assert "expand to more than 1,048,576" in error_of(read_text, path)
+    monkeypatch.undo()
+    assert len(read_text(path)) == 5 * 10**6
+
+
+# ------------------------------------------------------------------ bytes and lines
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_lone_carriage_returns(tmp_path, reader):
+    path = tmp_path / "mac"
+    path.write_bytes(b"a ||| b\r\nc ||| d\re ||| f\r\n")
+    assert str(path) + ", line 2: found a carriage return (\\r)" in error_of(reader, path)
+    path.write_bytes(b"a ||| b\rc ||| d\r")
+    assert str(path) + ", line 1: found a carriage return (\\r)" in error_of(reader, path)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_bytes_that_are_not_utf_8(tmp_path, reader):
+    path = tmp_path / "latin1"
+    path.write_bytes("a ||| b\né ||| ö\n".encode("latin1"))
+    assert str(path) + ", line 2: the byte 0xe9" in error_of(reader, path)
+
+
+def test_what_cannot_be_read_is_not_written(tmp_path):
+    path = tmp_path / "out"
+    with pytest.raises(ValueError, match="a value contains a carriage return, near 'a.rb"):
+        write_columns(path, [Sentence({"0": ("a\rb",)})])
+    with pytest.raises(ValueError, match="a value contains a carriage return"):
+        write_text(path, "x" * 100 + "\r" + "x" * 100)
+    assert not path.exists()
+    write_text(path, "a\r\nb\n")
+    assert read_text(path) == "a\nb\n"
+    [sentence] = [with_misc(Sentence({"FORM": ("x",)}), "P", ["a\rb"])]
+    assert "\r" not in sentence.column("MISC")[0]
+    assert features(sentence, "MISC") == ({"P": "a\rb"},)
+
+
+# ------------------------------------------------------------------ numbers
+
+DIGITS = "9" * 5000
+
+
+def test_digits_by_the_thousand():
+    row = "1\ta" + "\t_" * 4 + f"\t{DIGITS}\tx\t_\t_\n"
+    [sentence] = parse_conllu(row, "my")
+    assert "my, line 1: the head of word 1" in error_of(tree_heads, sentence)
+    assert "found the id '999" in error_of(parse_conllu, row.replace("1\t", DIGITS + "\t", 1))
+    for link in (f"{DIGITS}-0", f"0-{DIGITS}", f"0?{DIGITS}", f"0-0:{DIGITS}"):
+        assert "my, line 3: found '" in error_of(parse_alignment, link, "my", 3)
+    assert "my, line 1: found 'A=999" in error_of(parse_constraints, f"w A={DIGITS}", "my")
+    rule = f"NOUN <- VERB {DIGITS}"
+    assert "my, line 1: found the target '999" in error_of(parse_arc_rules, rule, "my")
+    group = f"{DIGITS} of arcs:\n  NOUN <- VERB"
+    assert "my, line 1: found the target '999" in error_of(parse_arc_rules, group, "my")
+
+
+def test_lines_by_the_megabyte():
+    long = "x" * 10**6
+    assert "my, line 1: found 1 column" in error_of(parse_conllu, long, "my")
+    assert "my, line 1: found" in error_of(parse_arc_rules, long, "my")
+    assert "my, line 1: found the feature" in error_of(parse_constraints, long, "my")
+    assert "my, line 1: found" in error_of(parse_alignment, long, "my", 1)
+
+
+# ------------------------------------------------------------------ the tag #
+
+
+def test_a_tag_that_looks_like_a_comment():
+    rules = parse_arc_rules(
+        "# of a treebank with the tag #\n"
+        "#NOUN <- VERB left 0.3\n"
+        "# NOUN <- VERB left 0.3\n"
+        "# <- NOUN left 0.25\n"
+        "CD <- # 0.5\n"
+        "0.75 of #:\n"
+        "    # a comment among them\n"
+        "    # <- VERB\n"
+    )
+    assert [str(rule) for rule in rules] == [
+        "# <- NOUN left 0.25",
+        "CD <- # 0.5",
+        "# <- VERB 0.75",
+    ]
+    assert parse_arc_rules(arc_rules_text(rules)) == rules
+    [table] = parse_arc_rules("#\tCD\n# a comment\nNOUN\t#\n")
+    assert [str(pattern) for pattern in table.patterns] == ["CD <- #", "# <- NOUN"]
+    with pytest.raises(ValueError, match="'#x', which would be read as a comment"):
+        arc_rules_text([ArcRule.of("NOUN", "#x", "any", 0.5)])
+
+
+# ------------------------------------------------------------------ standard streams
+
+
+def test_closed_standard_streams(monkeypatch):
+    for closed in (None, io.TextIOWrapper(io.BytesIO())):
+        if closed is not None:
+            closed.close()
+        monkeypatch.setattr(sys, "stdin", closed)
+        assert error_of(read_text, "-") == (
+            "standard input: it is closed; name a file instead of -."
+        )
+        monkeypatch.setattr(sys, "stdout", closed)
+        with pytest.raises(ValueError, match="standard output is closed; name a file"):
+            write_text("-", "a")
