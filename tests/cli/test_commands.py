@@ -132,7 +132,7 @@ def test_unlabelled_text_constraints_warm_start_and_weights(run, files, tmp_path
     line = (
         "train tagger train.conllu -o {model} --unlabelled raw.txt --entropy-weight 0.1 "
         "--constraints expectations --warm-start tagger.model --class-weights NOUN=2,VERB=1 "
-        "--sample-weights {weights} --max-iterations 3 --no-progress"
+        "--sample-weight {weights} --max-iterations 3 --no-progress"
     )
     paths = {"model": tmp_path / "more.model", "weights": tmp_path / "weights"}
     status, _, err = run(line, **paths)

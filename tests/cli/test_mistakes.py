@@ -45,9 +45,14 @@ MISTAKES = [
     ("train tagger none.conllu -o m", "none.conllu: No such file or directory."),
     ("train tagger train.conllu --constraints {0}/sum -o m", "sum, line 1: the probabilities of"),
     ("train tagger train.conllu --constraints {0}/number -o m", "number, line 1: found 'NOUN=ha"),
-    ("train tagger train.conllu --warm-start hmm.model -o m", "which cannot start a tagger"),
-    ("train tagger train.conllu --sample-weights {0}/weights -o m", "weights, line 2: found 'x'"),
-    ("train tagger train.conllu --sample-weights {0}/few -o m", "found 1 numbers; expected 5"),
+    ("train tagger train.conllu --warm-start hmm.model -o m", "expected one that train tagger"),
+    ("train tagger train.conllu --sample-weight {0}/weights -o m", "weights, line 2: found 'x'"),
+    ("train tagger train.conllu --sample-weight {0}/few -o m", "found 1 numbers; expected 5"),
+    ("train tagger none.conllu -o m --l2 much", "--l2 is 'much'; expected a number, 0 or more"),
+    ("train tagger none.conllu -o m --l2 -1", "l2 is -1.0; expected a number, 0 or more"),
+    ("train tagger none.conllu -o m --class-weights A=b", "--class-weights is 'A=b'; expected"),
+    ("train hmm none.conllu -o m --workers 0", "workers is 0; expected a number of threads"),
+    ("simulate tagger none none --min-count 0", "min_count is 0; expected a whole number, 1"),
     ("train tagger train.conllu --features {0}/bad.tpl -o m", "bad.tpl, line 1: found '%x[0]'"),
     ("train tagger train.conllu --features {0}/latin.conllu -o m", "the byte 0xe4 at position"),
     ("train tagger train.conllu --entropy-weight 1 -o m", "entropy_weight is above 0, but no sent"),
@@ -104,14 +109,14 @@ def test_one_message_and_nothing_written(line, message, run, files, broken):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("", "arguments are required: COMMAND"),
-        ("tag", "invalid choice: 'tag'"),
+        ("tag", "COMMAND is 'tag'; expected one of train, predict"),
+        ("trian", "Did you mean train?"),
+        ("train taggr", "KIND is 'taggr'; expected one of tagger, hmm"),
+        ("train tagger x -o m --scheme IOB3", "--scheme is 'IOB3'; expected one of auto, IOB1"),
         ("train", "arguments are required: KIND"),
         ("train tagger train.conllu", "arguments are required: -o/--output"),
-        ("train tagger train.conllu -o m --l2 much", "argument --l2: invalid float value: 'much'"),
         ("train tagger train.conllu -o m --l3 1", "unrecognized arguments: --l3 1"),
         ("train tagger train.conllu -o m --max 1", "unrecognized arguments: --max 1"),
-        ("train tagger x -o m --class-weights A=b", "invalid class_weights value: 'A=b'"),
         ("predict tagger.model", "arguments are required: INPUT"),
     ],
 )
@@ -157,14 +162,19 @@ def test_an_option_that_is_nearly_right(capsys):
     assert error.value.code == 2
     assert capsys.readouterr().err == (
         "partita: unrecognized arguments: --optimizer adam. Did you mean --optimiser? "
-        "See partita --help.\n"
+        "See partita train tagger --help.\n"
     )
 
 
 def test_a_value_that_is_no_number(capsys):
-    with pytest.raises(SystemExit) as error:
-        main(["train", "tagger", "x.conllu", "-o", "x.model", "--l2", "much"])
-    assert error.value.code == 2
-    assert capsys.readouterr().err == (
-        "partita: argument --l2: invalid float value: 'much'. See partita train tagger --help.\n"
+    assert main(["train", "tagger", "x.conllu", "-o", "x.model", "--l2", "much"]) == 2
+    assert capsys.readouterr().err.endswith(
+        "partita: --l2 is 'much'; expected a number, 0 or more.\n"
     )
+
+
+def test_no_command_shows_the_help(capsys):
+    with pytest.raises(SystemExit) as error:
+        main([])
+    assert error.value.code == 0
+    assert "partita train tagger train.conllu" in capsys.readouterr().out

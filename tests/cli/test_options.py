@@ -6,35 +6,53 @@ import pytest
 
 from partita.cli import select, simulate
 from partita.cli.models import ESTIMATORS, estimator_class
+from partita.cli.options import flag_of, read_options
 from partita.cli.parser import build_parser
 from partita.cli.train import aligner as train_aligner
-from partita.cli.train import hmm as train_hmm
 from partita.cli.train import parser as train_parser
-from partita.cli.train import tagger as train_tagger
 from partita.cli.train import translator as train_translator
+from partita.estimators.options import options_of
 from partita.estimators.tagging import selection, simulation
 
-# An option that every command has.
-OTHERS = {"tagger": {"tag_column"}, "hmm": {"tag_column"}}
+DECLARED = ("tagger", "hmm")
 TABLES = {
-    "tagger": train_tagger.ARGUMENTS,
-    "hmm": train_hmm.ARGUMENTS,
     "parser": train_parser.ARGUMENTS,
     "aligner": train_aligner.ARGUMENTS,
     "translator": train_translator.ARGUMENTS,
 }
 
 
-@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("kind", DECLARED)
+def test_flags_are_the_declared_options(kind):
+    command = ["train", kind, "x", "-o", "y"]
+    owner = estimator_class(kind)
+    for option in options_of(owner):
+        if not option.about.is_flag:
+            continue
+        flag = flag_of(option.name)
+        if option.kind.is_switch:
+            for given, expected in ((flag, True), (f"--no-{flag[2:]}", False)):
+                options = build_parser().parse_args([*command, given])
+                assert read_options(options, owner) == {option.name: expected}
+        elif option.about.metavar not in ("FILE", "MODEL"):
+            text = option.kind.choices[-1] if option.kind.choices else "1"
+            text = "A=1,B=2" if option.name == "class_weights" else text
+            options = build_parser().parse_args([*command, flag, text])
+            (value,) = read_options(options, owner).values()
+            option.checked(value)
+    assert read_options(build_parser().parse_args(command), owner) == {}
+
+
+@pytest.mark.parametrize("kind", sorted(set(ESTIMATORS) - set(DECLARED)))
 def test_one_to_one(kind):
     parameters = inspect.signature(estimator_class(kind)).parameters
     defaults = {name: parameter.default for name, parameter in parameters.items()}
-    assert defaults.keys() == OTHERS.get(kind, set()) | {argument.name for argument in TABLES[kind]}
+    assert defaults.keys() == {argument.name for argument in TABLES[kind]}
     for argument in TABLES[kind]:
         assert argument.default == defaults[argument.name], argument.name
 
 
-@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("kind", sorted(set(ESTIMATORS) - set(DECLARED)))
 def test_values_are_read(kind):
     words = {int: "3", float: "0.5"}
     for argument in TABLES[kind]:

@@ -17,7 +17,9 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
-    options = build_parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    # Whoever says nothing asks what there is to say.
+    options = build_parser().parse_args(given or ["--help"])
     _announce_compilation()
     if getattr(options, "resume", False) and options.checkpoint:
         is_there = Path(options.checkpoint).exists()

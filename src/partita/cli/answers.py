@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from partita.cli.options import Argument, Options
+from partita.cli.options import Argument, Options, flag_of
 from partita.data.sentences import Sentence
 
 DECODER = Argument(
@@ -41,7 +41,7 @@ def check_counts(options: Options, names: Sequence[str]) -> None:
     for name in names:
         value = getattr(options, name)
         if value is not None and value < 1:
-            raise ValueError(f"--{name.replace('_', '-')} is {value}; expected 1 or more.")
+            raise ValueError(f"{flag_of(name)} is {value}; expected 1 or more.")
 
 
 def number(value: float) -> str:

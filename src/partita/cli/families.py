@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from partita.cli.models import Model
-from partita.cli.options import Argument, Options, add_arguments
+from partita.cli.options import Argument, Options, add_arguments, flag_of
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def run_family(families: Sequence[Family], model: Model, options: Options) -> in
         for argument in other.arguments:
             if argument.name in given and argument not in family.arguments:
                 raise ValueError(
-                    f"--{argument.name.replace('_', '-')} is for {other.title}, and {model.path} "
-                    f"holds a model of kind {model.kind!r}. Leave it out."
+                    f"{flag_of(argument.name)} is for {other.title}, and {model.path} holds a "
+                    f"model of kind {model.kind!r}. Leave it out."
                 )
     defaults = {argument.name: argument.default for argument in family.arguments}
     return family.run(model, argparse.Namespace(**{**defaults, **given}))

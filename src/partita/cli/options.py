@@ -1,22 +1,30 @@
-"""What several commands take: files, columns, and the arguments of estimators."""
+"""What several commands take: files, columns, and the options of estimators."""
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from partita.cli.parser import Parser
+from partita.data.errors import DataError
 from partita.data.formats import FORMATS, Document, read_sentences
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+if TYPE_CHECKING:
+    from partita.estimators.options import Declared, Option
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 Options: TypeAlias = argparse.Namespace
+MODEL = "MODEL"
+"""The metavar of options whose value is the model in a file."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of an estimator that is an option of the same name.
+    """An argument of a question to a model that is a flag of the same name.
 
-    `default` is the estimator's own, for the help; what a user does not give is not passed on.
+    Options of estimators are declared where the estimators are, see `add_options`. `default` is the
+    method's own, for the help; what a user does not give is not passed on.
     """
 
     name: str
@@ -29,7 +37,7 @@ class Argument:
 
 def add_command(
     commands: Commands, name: str, run: Callable[[Options], int | None], help: str
-) -> argparse.ArgumentParser:
+) -> Parser:
     """A new command with the function that runs it."""
     parser = commands.add_parser(
         name, help=help, description=help[0].upper() + help[1:] + ".", allow_abbrev=False
@@ -41,12 +49,12 @@ def add_command(
 def add_arguments(
     parser: argparse.ArgumentParser,
     arguments: Sequence[Argument],
-    title: str = "arguments of the model",
+    title: str = "options of the model",
 ) -> None:
-    """The arguments of an estimator (or a function), as options."""
+    """The arguments of a question, as flags."""
     group = parser.add_argument_group(title)
     for argument in arguments:
-        flag = "--" + argument.name.replace("_", "-")
+        flag = flag_of(argument.name)
         is_switch = argument.read is bool
         has_default = argument.default is not None and not is_switch
         default = f" (default: {argument.default})" if has_default else ""
@@ -83,6 +91,99 @@ def given(options: Options, arguments: Sequence[Argument]) -> dict[str, Any]:
     return {each.name: values[each.name] for each in arguments if each.name in values}
 
 
+def flag_of(name: str) -> str:
+    """The flag of an option or an argument.
+
+    >>> flag_of("min_count")
+    '--min-count'
+    """
+    return "--" + name.replace("_", "-")
+
+
+def add_options(
+    parser: argparse.ArgumentParser,
+    owner: "type[Declared]",
+    title: str = "options of the model",
+    without: Collection[str] = (),
+) -> None:
+    """The declared options of an estimator, as flags; what they take is told by `read_options`."""
+    from partita.estimators.options import options_of
+
+    group = parser.add_argument_group(title)
+    for each in options_of(owner):
+        if not each.about.is_flag or each.name in without:
+            continue
+        default = "" if each.default is None else f" (default: {each.default})"
+        if each.kind.is_switch:
+            group.add_argument(
+                flag_of(each.name),
+                action=argparse.BooleanOptionalAction,
+                default=argparse.SUPPRESS,
+                help=each.about.help.replace("%", "%%"),
+            )
+            continue
+        takes_names_only = bool(each.kind.choices) and not each.kind.numbers
+        takes_names_only = takes_names_only and each.about.read is None
+        group.add_argument(
+            flag_of(each.name),
+            default=argparse.SUPPRESS,
+            help=(each.about.help + default).replace("%", "%%"),
+            choices=each.kind.choices if takes_names_only else None,
+            metavar=None if takes_names_only else each.about.metavar or "N",
+        )
+
+
+def read_options(options: Options, owner: "type[Declared]") -> dict[str, Any]:
+    """The values of the declared options that the user gave, by name."""
+    from partita.estimators.options import options_of
+
+    values = vars(options)
+    return {
+        each.name: _value(each, values[each.name], owner)
+        for each in options_of(owner)
+        if each.about.is_flag and each.name in values
+    }
+
+
+def _value(option: "Option", given: Any, owner: "type[Declared]") -> Any:
+    """What the text of a flag means: a number, a name, or what a file of this name holds."""
+    if not isinstance(given, str):
+        return given
+    if option.about.metavar == MODEL:
+        return _started_from(option.name, given, owner)
+    read = option.about.read or option.kind.reader
+    try:
+        return read(given)
+    except DataError:
+        raise
+    except ValueError:
+        raise ValueError(
+            f"{flag_of(option.name)} is {given!r}; expected {option.expected}."
+        ) from None
+
+
+def _started_from(name: str, path: str, owner: Any) -> Any:
+    from partita.cli.models import load_model
+
+    model = load_model(path)
+    if model.kind != owner.kind:
+        raise ValueError(
+            f"{flag_of(name)} is {path}, which holds a model of kind {model.kind!r}; expected one "
+            f"that train {owner.kind} wrote."
+        )
+    return model.estimator
+
+
+def make_estimator(options: Options, kind: str, **more: Any) -> Any:
+    """The estimator that the options describe, checked before any data are read."""
+    from partita.cli.models import estimator_class
+
+    owner = estimator_class(kind)
+    estimator = owner(**{**read_options(options, owner), **more})
+    estimator.check()
+    return estimator
+
+
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How to read data files."""
     group = parser.add_argument_group("data files")
@@ -111,11 +212,6 @@ def read_document(path: str, options: Options) -> Document:
     document = read_sentences(path, format=options.format, names=options.names)
     say(f"Read {document.description}")
     return document
-
-
-def read_workers(text: str) -> int | str:
-    """A number of threads, or "ray", or "ray:4"."""
-    return int(text) if text.isdigit() else text
 
 
 def name_list(text: str) -> list[str]:

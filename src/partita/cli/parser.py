@@ -2,15 +2,12 @@
 
 import argparse
 import difflib
+import re
 import sys
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 from partita import __version__
-from partita.cli import demo, inspect, select, simulate
-from partita.cli.evaluate import command as evaluate
-from partita.cli.explain import command as explain
-from partita.cli.predict import command as predict
-from partita.cli.train import command as train
 
 EPILOG = """\
 A model file knows what it is, and data files show it: CoNLL-U, CoNLL columns or plain text, also
@@ -21,35 +18,70 @@ compressed (.gz); - is standard input. "partita COMMAND --help" explains a comma
   partita predict pos.model raw.txt > tagged.txt
 """
 
+LIKE = 0.6
+"""How like a word must be to be what was probably meant."""
+
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are a sentence, not a page, and name what was probably meant."""
+    """A parser whose errors are a sentence, not a page, and name what was probably meant.
+
+    Arguments that take long to find, since a model's class must be imported, are added by `fill`
+    when the command is used; so that `partita --help` answers at once.
+    """
+
+    fill: "Callable[[Parser], None] | None" = None
+    used: "list[Parser]" = []
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> Any:
+        """Fill first, and remember that this command was used."""
+        self._filled()
+        self.used.append(self)
+        return super().parse_known_args(args, namespace)
+
+    def format_help(self) -> str:
+        """All arguments, also those that are filled in late."""
+        self._filled()
+        return super().format_help()
+
+    def _filled(self) -> None:
+        if self.fill is not None:
+            fill, self.fill = self.fill, None
+            fill(self)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and what to do."""
-        words = message.partition("unrecognized arguments: ")[2].split()
-        meant = [
-            found
-            for word in words
-            for found in difflib.get_close_matches(word, sorted(_options(self)), 1, 0.75)
-        ]
+        parser = self.used[-1] if self.used else self
+        found = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if found:
+            choices = [choice.strip("' ") for choice in found[2].split(",")]
+            meant = difflib.get_close_matches(found[1], choices, 1, LIKE)
+            name = message.partition(":")[0].removeprefix("argument ")
+            message = f"{name} is {found[1]!r}; expected one of {', '.join(choices)}"
+        else:
+            words = message.partition("unrecognized arguments: ")[2].split()
+            options = sorted(parser.options() | self.options())
+            near = (difflib.get_close_matches(word, options, 1, LIKE) for word in words)
+            meant = [each for matches in near for each in matches]
         advice = f" Did you mean {meant[0]}?" if meant else ""
-        sys.stderr.write(f"partita: {message}.{advice} See {self.prog} --help.\n")
+        sys.stderr.write(f"partita: {message}.{advice} See {parser.prog} --help.\n")
         sys.exit(2)
 
-
-def _options(parser: argparse.ArgumentParser) -> set[str]:
-    """The options of a parser and of all its commands."""
-    found: set[str] = set()
-    for action in parser._actions:
-        found.update(action.option_strings)
-        if isinstance(action, argparse._SubParsersAction):
-            found.update(*map(_options, action.choices.values()))
-    return found
+    def options(self) -> set[str]:
+        """The options that it takes."""
+        return {text for action in self._actions for text in action.option_strings}
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """The parser of the whole command line."""
+    from partita.cli import demo, inspect, select, simulate
+    from partita.cli.evaluate import command as evaluate
+    from partita.cli.explain import command as explain
+    from partita.cli.predict import command as predict
+    from partita.cli.train import command as train
+
+    Parser.used.clear()
     parser = Parser(
         prog="partita",
         description="Exact structured prediction: train models, use them, and ask them why.",

@@ -1,26 +1,27 @@
 """`partita simulate KIND POOL TEST`: what active learning would save, replayed on labelled data."""
 
-from typing import Any
+from functools import partial
 
 from partita.cli.labels import read_labelled
-from partita.cli.models import check_output
+from partita.cli.models import check_output, estimator_class
 from partita.cli.options import (
-    RUN,
     Argument,
     Commands,
     Options,
     add_arguments,
     add_command,
+    add_options,
     add_reading,
     add_tag_column,
     given,
+    make_estimator,
     name_list,
     say,
     write,
 )
+from partita.cli.parser import Parser
 from partita.cli.select import RANKING, STRATEGIES
-from partita.cli.train import hmm as train_hmm
-from partita.cli.train import tagger as train_tagger
+from partita.cli.train.taggers import HELP
 from partita.data.schemes import SCHEMES
 from partita.data.text import write_text
 
@@ -30,11 +31,8 @@ REPLAY = (
     Argument("batch_words", int, 500, "words labelled in each round"),
     Argument("max_words", int, None, "words labelled at most (default: all)"),
 )
-# A replay has many short runs, which need no checkpoints.
-ESTIMATORS = {
-    kind: tuple(argument for argument in arguments if argument not in RUN)
-    for kind, arguments in {"tagger": train_tagger.ARGUMENTS, "hmm": train_hmm.ARGUMENTS}.items()
-}
+FILES = ("checkpoint", "checkpoint_seconds", "resume", "log", "patience")
+"""A replay has many short runs, which need none of these."""
 
 
 def add(commands: Commands) -> None:
@@ -42,7 +40,7 @@ def add(commands: Commands) -> None:
     text = "show what active learning would save, on labelled data"
     parser = commands.add_parser("simulate", help=text, description=text.capitalize() + ".")
     kinds = parser.add_subparsers(metavar="KIND", required=True, title="kinds of model")
-    for kind, arguments in ESTIMATORS.items():
+    for kind in HELP:
         each = add_command(kinds, kind, run, f"{text}, with a model of this kind")
         each.set_defaults(kind=kind)
         each.add_argument("pool", metavar="POOL", help="sentences to label, with their tags")
@@ -58,7 +56,7 @@ def add(commands: Commands) -> None:
         add_tag_column(each)
         add_reading(each)
         add_arguments(each, (*REPLAY, *RANKING), "arguments of the simulation")
-        add_arguments(each, arguments)
+        each.fill = partial(_add_options, kind)
 
 
 def run(options: Options) -> None:
@@ -67,11 +65,10 @@ def run(options: Options) -> None:
 
     if options.diagram is not None:
         check_output(options.diagram)
+    estimator = make_estimator(options, options.kind)
     pool = read_labelled([options.pool], options)
     test = read_labelled([options.test], options)
-    estimator = _estimator(options, pool.column)
-    # One seed for the models and for chance.
-    seed = given(options, (Argument("seed", int, 0, ""),))
+    estimator.set_params(tag_column=pool.column)
 
     def report(strategy: str, point: Point) -> None:
         say(f"{strategy}: {point.n_words:,} words, accuracy {point.accuracy:.4f}")
@@ -82,7 +79,8 @@ def run(options: Options) -> None:
         Corpus(test.sentences, test.tags),
         report=report,
         **given(options, (*REPLAY, *RANKING)),
-        **seed,
+        # One seed for the models and for chance.
+        seed=estimator.seed,
     )
     write("strategy\twords\taccuracy")
     for strategy, curve in {**result.curves, "all": [result.full]}.items():
@@ -96,7 +94,5 @@ def run(options: Options) -> None:
         say(f"Wrote {options.diagram}")
 
 
-def _estimator(options: Options, column: str | None) -> Any:
-    if options.kind == "tagger":
-        return train_tagger.make(options, column)
-    return train_hmm.make(options)
+def _add_options(kind: str, parser: Parser) -> None:
+    add_options(parser, estimator_class(kind), without=FILES)

@@ -1,0 +1,80 @@
+"""`partita train tagger` and `partita train hmm`: from tags, from words alone, or from both."""
+
+from collections.abc import Callable
+from functools import partial
+
+from partita.cli.labels import add_lessons, read_lessons
+from partita.cli.models import check_output, estimator_class, save_model
+from partita.cli.options import (
+    Commands,
+    Options,
+    add_command,
+    add_options,
+    make_estimator,
+    say,
+)
+from partita.cli.parser import Parser
+from partita.data.errors import DataError
+from partita.data.text import read_text
+
+HELP = {
+    "tagger": "learn a conditional random field over tags",
+    "hmm": "learn a hidden Markov model",
+}
+
+
+def add(commands: Commands) -> None:
+    """Both commands and their arguments."""
+    for kind, text in HELP.items():
+        parser = add_command(commands, kind, partial(run, kind), text)
+        add_lessons(parser)
+        parser.add_argument(
+            "--sample-weight", metavar="FILE", help="a number a line, for each sentence with tags"
+        )
+        parser.fill = options_of_kind(kind)
+
+
+def options_of_kind(kind: str) -> Callable[[Parser], None]:
+    """Adds the options of a kind of model, which must be imported for that."""
+    return lambda parser: add_options(parser, estimator_class(kind))
+
+
+def run(kind: str, options: Options) -> int:
+    """Train and write the model; 1 if the training was interrupted."""
+    check_output(options.output)
+    tagger = make_estimator(options, kind)
+    files = read_lessons(options)
+    labelled = files.labelled
+    tagger.set_params(tag_column=labelled.column)
+    weights = None
+    if options.sample_weight is not None:
+        weights = read_numbers(options.sample_weight, len(labelled.sentences))
+    tagger.fit(
+        labelled.sentences,
+        labelled.tags,
+        unlabelled=files.unlabelled,
+        sample_weight=weights,
+        held_out=files.held_out,
+    )
+    for reason in getattr(tagger, "reasons_", ()) or [tagger.training_.reason]:
+        say(reason)
+    save_model(options.output, tagger, {"column": labelled.column, "scheme": options.convert})
+    say(f"Wrote {options.output}: {len(tagger.tags_)} tags")
+    return int(tagger.training_.interrupted)
+
+
+def read_numbers(path: str, n_numbers: int) -> list[float]:
+    """A number a line, as many as are needed."""
+    numbers = []
+    for line, text in enumerate(read_text(path).split("\n"), start=1):
+        if not text.strip():
+            continue
+        try:
+            numbers.append(float(text))
+        except ValueError:
+            raise DataError(path, line, f"found {text!r}; expected a number.") from None
+    if len(numbers) != n_numbers:
+        raise DataError(
+            path, None, f"found {len(numbers)} numbers; expected {n_numbers}, one a sentence."
+        )
+    return numbers
