@@ -9,14 +9,12 @@ from partita.cli.models import ESTIMATORS, estimator_class
 from partita.cli.options import flag_of, read_options
 from partita.cli.parser import build_parser
 from partita.cli.train import aligner as train_aligner
-from partita.cli.train import parser as train_parser
 from partita.cli.train import translator as train_translator
 from partita.estimators.options import options_of
 from partita.estimators.tagging import selection, simulation
 
-DECLARED = ("tagger", "hmm")
+DECLARED = ("tagger", "hmm", "parser")
 TABLES = {
-    "parser": train_parser.ARGUMENTS,
     "aligner": train_aligner.ARGUMENTS,
     "translator": train_translator.ARGUMENTS,
 }
@@ -35,7 +33,7 @@ def test_flags_are_the_declared_options(kind):
                 options = build_parser().parse_args([*command, given])
                 assert read_options(options, owner) == {option.name: expected}
         elif option.about.metavar not in ("FILE", "MODEL"):
-            text = option.kind.choices[-1] if option.kind.choices else "1"
+            text = option.kind.choices[-1] if option.kind.choices else "3"
             text = "A=1,B=2" if option.name == "class_weights" else text
             options = build_parser().parse_args([*command, flag, text])
             (value,) = read_options(options, owner).values()

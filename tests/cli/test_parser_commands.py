@@ -303,7 +303,7 @@ MISTAKES = [
     ("train parser train.conllu --rules {0}/bad -o m", "bad, line 1: found 'NOUN VERB'"),
     ("train parser train.conllu --rules none -o m", "none: No such file"),
     ("train parser train.conllu --features {0}/bad -o m", "bad, line 1"),
-    ("train parser train.conllu --warm-start tagger.model -o m", "which cannot start a parser"),
+    ("train parser train.conllu --warm-start tagger.model -o m", "expected one that train parser"),
     ("train parser train.conllu -o none/m", "No such directory"),
     ("train parser train.conllu --held-out bare.conllu -o m", "bare.conllu: no word has a head"),
     ("predict parser.model raw.txt", "raw.txt: this seems to be plain text"),
