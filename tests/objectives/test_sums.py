@@ -24,6 +24,22 @@ def test_a_sum_lists_its_terms():
     assert objective.weights_at(0) == [1.0, 0.1, 2.0, 6.0]
 
 
+def test_terms_have_names_of_their_own():
+    objective = Likelihood().named("tags") + 0.1 * (Entropy() + Entropy().named("news"))
+    assert objective.names == ["tags", "Entropy", "news"]
+    assert objective.weights_at(0) == [1.0, 0.1, 0.1]
+    assert (2.0 * objective).names == objective.names
+    assert (0.5 * Entropy()).named("web").weights_at(0) == [0.5]
+    many = Sum(12 * as_sum(Entropy()).terms)
+    assert many.names == ["Entropy", *(f"Entropy{number}" for number in range(2, 13))]
+    with pytest.raises(ValueError, match="two terms of an objective are named 'tags'"):
+        objective + Likelihood().named("tags")
+    with pytest.raises(ValueError, match="two terms of an objective are named 'Entropy2'"):
+        Entropy().named("Entropy2") + Entropy() + Entropy()
+    with pytest.raises(ValueError, match="the name 'all' came for a sum of 3 terms"):
+        objective.named("all")
+
+
 def test_a_single_objective_is_a_sum_of_one():
     likelihood = Likelihood()
     assert as_sum(likelihood).names == ["Likelihood"]

@@ -1,5 +1,7 @@
 """Sums over a corpus: right, and the same for any number of threads."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -159,3 +161,19 @@ def test_the_brackets_of_a_sum_do_not_depend_on_who_adds(n_shards):
 def test_cut():
     assert cut([], most=5) == []
     assert cut([9, 1, 1], most=2) == [range(0, 1), range(1, 3)]
+
+
+def test_targets_are_given_by_the_names_of_terms():
+    """Two terms of one class, each with data of its own."""
+    first, second = chain_batches(), chain_batches(seed=3)
+    expected = MemoryCorpus(Likelihood(), first).value(WEIGHTS)
+    expected += 0.25 * MemoryCorpus(Likelihood(), second).value(WEIGHTS)
+    objective = Likelihood().named("news") + 0.25 * Likelihood().named("web")
+    named = [
+        replace(batch, targets={name: batch.targets["Likelihood"]})
+        for name, batches in (("web", second), ("news", first))
+        for batch in batches
+    ]
+    assert MemoryCorpus(objective, named).value(WEIGHTS) == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(ValueError, match="no batch has a target for 'news'"):
+        MemoryCorpus(objective, first)

@@ -1,10 +1,14 @@
 """Optimisers on functions whose minimum is known, or known to SciPy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import optimize
 
 from partita.kernels.weights.vectors import BLOCK
+from partita.objectives import Likelihood
+from partita.training.corpus import MemoryCorpus
 from partita.training.optimisers import (
     LBFGS,
     OWLQN,
@@ -15,8 +19,9 @@ from partita.training.optimisers import (
 from partita.training.optimisers.curvature import Curvature
 from partita.training.optimisers.owlqn import steepest_slope
 from partita.training.penalties import Penalty
-from partita.training.trainer import minimise
+from partita.training.trainer import minimise, train
 from partita.training.vectors import CHUNK, combination, dot, products
+from small_corpora import chain_batches
 
 EXACT = {"gradient_tolerance": 1e-10, "loss_tolerance": 0.0}
 
@@ -269,3 +274,18 @@ def test_penalties_are_checked(options):
 def test_the_scale_of_a_penalty_fits_the_weights():
     with pytest.raises(ValueError, match=r"expected \(2,\)"):
         Penalty(scale=np.ones(3)).check(2)
+
+
+class RandomLikelihood(Likelihood):
+    is_random = True
+
+
+@pytest.mark.parametrize(
+    "optimiser", [LBFGS(), OWLQN(), ExpectationMaximisation(lambda counts: counts)]
+)
+def test_random_gradients_are_for_mini_batches(optimiser):
+    batches = [replace(b, targets={"noisy": b.targets["Likelihood"]}) for b in chain_batches()]
+    corpus = MemoryCorpus(RandomLikelihood().named("noisy"), batches)
+    with pytest.raises(ValueError, match="the term noisy draws its loss and gradient at random"):
+        train(corpus, optimiser)
+    assert train(corpus, Adam(n_iterations=2)).n_iterations == 2

@@ -1,8 +1,9 @@
 """What an objective is: a statistic of a batch, a way to pull a slope back, and a loss."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,6 +41,11 @@ class Objective(ABC):
     """
     n_statistics: int
     """The length of the statistic."""
+    is_random: bool = False
+    """Whether loss and gradient are drawn at random: for optimisers that take many small steps.
+
+    A line search, as in L-BFGS and OWL-QN, compares losses, which here says nothing.
+    """
 
     @abstractmethod
     def __call__(
@@ -50,6 +56,15 @@ class Objective(ABC):
     @abstractmethod
     def loss(self, total: FloatArray) -> tuple[float, FloatArray]:
         """The loss, and its slope with respect to `total`, both for the summed statistic."""
+
+    def named(self, name: str) -> "Sum":
+        """This objective as a term with a name, by which batches give it its targets.
+
+        >>> from partita.objectives import Entropy, Likelihood
+        >>> (Likelihood().named("tags") + 0.1 * Entropy().named("unlabelled")).names
+        ['tags', 'unlabelled']
+        """
+        return Sum((Term(self, name=name),))
 
     def __add__(self, other: "Objective | Sum") -> "Sum":
         return as_sum(self) + other
@@ -134,10 +149,12 @@ def checked_weights(sample_weights: FloatArray | None, n_items: int) -> FloatArr
 
 @dataclass(frozen=True)
 class Term:
-    """An objective with its weight: a number, or a schedule of the iteration."""
+    """An objective with its weight, a number or a schedule of the iteration; and with a name."""
 
     objective: Objective
     weight: float | Schedule = 1.0
+    name: str = ""
+    """By which batches give it its targets; if empty, `Sum.names` has one."""
 
     def __post_init__(self) -> None:
         if not (callable(self.weight) or isinstance(self.weight, float | int | np.number)):
@@ -145,11 +162,6 @@ class Term:
                 f"an objective was multiplied by {self.weight!r}; expected a number, or a function "
                 "of the iteration such as ramp(0.1, over=20)."
             )
-
-    @property
-    def name(self) -> str:
-        """The objective's class, which names its data: `{"Entropy": unlabelled}`."""
-        return type(self.objective).__name__
 
     def weight_at(self, iteration: int) -> float:
         """The weight in an iteration, counted from 0."""
@@ -162,7 +174,7 @@ class Sum:
 
     Loss = sum over terms of weight * loss(total of the term). Weights may change from iteration
     to iteration (see `ramp`). Terms that are given the same batches can share one distribution,
-    and so one inference, per batch.
+    and so one inference, per batch. `named` gives a term a name of its own.
 
     >>> from partita.objectives import Entropy, Likelihood, ramp
     >>> objective = Likelihood() + ramp(0.1, over=20) * Entropy()
@@ -174,15 +186,41 @@ class Sum:
 
     terms: tuple[Term, ...]
 
+    def __post_init__(self) -> None:
+        names = self.names
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(
+                f"two terms of an objective are named {twice[0]!r}; expected different names. "
+                "Choose another one by named(...)."
+            )
+
     @property
     def names(self) -> list[str]:
-        """A name for each term's data; a term of a kind that came before is numbered, from 2."""
-        kinds = [term.name for term in self.terms]
-        earlier = [kinds[:index].count(kind) for index, kind in enumerate(kinds)]
-        return [
-            f"{kind}{count + 1}" if count else kind
-            for kind, count in zip(kinds, earlier, strict=True)
-        ]
+        """A name for each term: its own, or that of its class, numbered from 2 if it is repeated.
+
+        >>> from partita.objectives import Entropy
+        >>> (Entropy() + Entropy().named("news") + Entropy()).names
+        ['Entropy', 'news', 'Entropy2']
+        """
+        counts: Counter[str] = Counter()
+        names = []
+        for term in self.terms:
+            kind = type(term.objective).__name__
+            if not term.name:
+                counts[kind] += 1
+            number = counts[kind] if counts[kind] > 1 else ""
+            names.append(term.name or f"{kind}{number}")
+        return names
+
+    def named(self, name: str) -> "Sum":
+        """A sum of one term, with a name for it."""
+        if len(self.terms) != 1:
+            raise ValueError(
+                f"the name {name!r} came for a sum of {len(self.terms)} terms, {self.names}; "
+                "expected one term. Name each of them before they are added."
+            )
+        return Sum((replace(self.terms[0], name=name),))
 
     def weights_at(self, iteration: int) -> list[float]:
         """The weight of each term in an iteration, counted from 0."""
@@ -205,7 +243,7 @@ class Sum:
         return Sum(self.terms + as_sum(other).terms)
 
     def __rmul__(self, factor: float | Schedule) -> "Sum":
-        return Sum(tuple(Term(t.objective, _product(factor, t.weight)) for t in self.terms))
+        return Sum(tuple(replace(t, weight=_product(factor, t.weight)) for t in self.terms))
 
 
 def as_sum(objective: Objective | Sum) -> Sum:

@@ -21,9 +21,10 @@ CACHED_PARTS = 2**15
 class Batch:
     """Sentences, the features of their parts, and a target for each term that learns from them.
 
-    `targets` has the name of each such term (see `Sum.names`) and what the term compares with; a
-    term that is not named ignores the batch, so labelled and unlabelled sentences differ only in
-    their targets. Terms of one batch share its distribution, and so its inference.
+    `targets` has the name of each such term (see `Sum.names` and `Objective.named`) and what the
+    term compares with; a term that is not among them ignores the batch, so labelled and unlabelled
+    sentences differ only in their targets. Terms of one batch share its distribution, and so its
+    inference.
 
     >>> from partita import LinearChain
     >>> from partita.features import Attributes, tag_features

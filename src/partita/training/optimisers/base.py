@@ -183,6 +183,19 @@ def _plain(name: str, value: Any) -> tuple[str, Any]:
     return (name, value) if type(value) in PLAIN else (name + DIGEST, digest(value))
 
 
+def check_not_random(problem: Problem, optimiser: str) -> None:
+    """No term draws its gradient at random: a method that compares losses would be led astray."""
+    if problem.corpus is None:
+        return
+    terms = problem.corpus.objective.terms
+    for name, term in zip(problem.corpus.objective.names, terms, strict=True):
+        if term.objective.is_random:
+            raise ValueError(
+                f"the term {name} draws its loss and gradient at random, and {optimiser} compares "
+                "losses: it would stop anywhere and call it the minimum. Use SGD, AdaGrad or Adam."
+            )
+
+
 def checked_finite(loss: float, gradient: FloatArray) -> float:
     """The norm of the gradient at the start, where loss and gradient must be numbers."""
     length = norm(gradient)

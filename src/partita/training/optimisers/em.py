@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from partita.arrays import FloatArray
-from partita.training.optimisers.base import Optimiser, Problem, State
+from partita.training.optimisers.base import Optimiser, Problem, State, check_not_random
 
 ROUNDING = 1e-9
 """Relative rise of the loss that a long sum may show by rounding alone."""
@@ -58,6 +58,7 @@ class ExpectationMaximisation(Optimiser[CountsState]):
 
     def start(self, problem: Problem, weights: FloatArray) -> CountsState:
         """Expected counts under the given weights."""
+        check_not_random(problem, "expectation-maximisation")
         return self._expected(problem, weights, 0)
 
     def step(self, problem: Problem, state: CountsState) -> CountsState:

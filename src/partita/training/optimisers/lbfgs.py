@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from partita.arrays import FloatArray
-from partita.training.optimisers.base import Problem, checked_finite
+from partita.training.optimisers.base import Problem, check_not_random, checked_finite
 from partita.training.optimisers.curvature import Curvature
 from partita.training.optimisers.line_search import Point, line_search
 from partita.training.optimisers.quasi_newton import WINDOW, QuasiNewton, QuasiNewtonState
@@ -21,6 +21,7 @@ class LBFGS(QuasiNewton):
 
     def start(self, problem: Problem, weights: FloatArray) -> QuasiNewtonState:
         """Loss and gradient at the given weights; nothing remembered."""
+        check_not_random(problem, "LBFGS")
         if problem.penalty.l1:
             raise ValueError(
                 f"LBFGS came with an L1 penalty (l1={problem.penalty.l1}), which has no gradient "

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.training.optimisers.base import Problem, checked_finite
+from partita.training.optimisers.base import Problem, check_not_random, checked_finite
 from partita.training.optimisers.curvature import Curvature
 from partita.training.optimisers.line_search import N_EVALUATIONS, ROUNDING, SUFFICIENT
 from partita.training.optimisers.quasi_newton import WINDOW, QuasiNewton, QuasiNewtonState
@@ -23,6 +23,7 @@ class OWLQN(QuasiNewton):
 
     def start(self, problem: Problem, weights: FloatArray) -> QuasiNewtonState:
         """Loss and gradient at the given weights; nothing remembered."""
+        check_not_random(problem, "OWLQN")
         loss, gradient = problem.value_and_gradient(weights, 0)
         checked_finite(loss, gradient)
         return _state(problem, 0, weights, loss, gradient, Curvature(self.memory), None)
