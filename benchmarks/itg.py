@@ -18,7 +18,7 @@ from partita.grammars.hiero import HieroGrammar
 from partita.grammars.itg import bounded_forest, pair_forest
 from partita.grammars.parts import RuleScores
 from partita.grammars.rules import glue_rules, parse_rule
-from partita.kernels.bitext import itg_scaled
+from partita.kernels.bitext import itg_outside
 
 N_PAIRS = 8
 FORMS = {False: "plain", True: "normal"}
@@ -71,7 +71,7 @@ def dense_inside(parts, n):
     sizes = np.full(N_PAIRS, n)
     offsets = np.arange(N_PAIRS + 1) * (n * n + 2 * n + 2)
     log_partition, safe = np.empty(N_PAIRS), np.empty(N_PAIRS, dtype=np.bool_)
-    itg_scaled.log_partitions(parts, offsets, sizes, sizes, log_partition, safe)
+    itg_outside.infer(parts, offsets, sizes, sizes, None, log_partition, None, safe)
     return log_partition
 
 

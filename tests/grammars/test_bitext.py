@@ -9,7 +9,7 @@ from partita.grammars.bitext import infer_flat, infer_pairs, log_partitions
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.itg import pair_forest
 from partita.grammars.parts import RuleScores
-from partita.kernels.bitext import itg_log, itg_scaled
+from partita.kernels.bitext import itg_log, itg_outside
 
 SIZES = [(0, 1), (0, 3), (1, 0), (4, 0), (1, 1), (1, 4), (3, 1), (2, 2), (3, 4), (5, 3)]
 LARGE = [pytest.param(n, m, marks=pytest.mark.slow) for n, m in [(8, 8), (9, 6), (4, 13)]]
@@ -79,7 +79,7 @@ def test_extreme_scores_reach_the_safe_recursion():
         parts = random_scores(n, m, seed, spread=1000.0).flat()
         total, safe = np.empty(1), np.empty(1, dtype=np.bool_)
         sizes = np.array([n]), np.array([m])
-        itg_scaled.log_partitions(parts, np.array([0, len(parts)]), *sizes, total, safe)
+        itg_outside.infer(parts, np.array([0, len(parts)]), *sizes, None, total, None, safe)
         expected, _ = by_forest(RuleScores.from_flat(parts, (n, m), n))
         if safe[0]:
             n_safe += 1

@@ -23,7 +23,7 @@ def scored(seed=0):
 def test_sums_are_those_of_the_hypergraph():
     targets, scores = scored()
     scores[4] = -np.inf
-    found, forest = targets.infer(scores), targets._forests.infer(scores)
+    found, forest = targets.infer(scores), targets.forests.infer(scores)
     np.testing.assert_allclose(found.log_partition, forest.log_partition, rtol=0, atol=1e-9)
     np.testing.assert_allclose(found.marginals, forest.marginals, rtol=0, atol=1e-9)
 

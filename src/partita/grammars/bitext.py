@@ -8,7 +8,7 @@ import numpy as np
 from partita.arrays import FloatArray, IntArray
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.parts import RuleScores, checked_pair
-from partita.kernels.bitext import itg_log, itg_outside, itg_scaled
+from partita.kernels.bitext import itg_log, itg_outside
 from partita.structures.batch import offsets
 
 
@@ -67,7 +67,7 @@ def log_partitions(scores: Sequence[RuleScores]) -> FloatArray:
     log_partition = np.empty(len(checked))
     safe = np.empty(len(checked), dtype=np.bool_)
     shape = (part_offsets, n_source, n_target)
-    itg_scaled.log_partitions(parts, *shape, log_partition, safe)
+    itg_outside.infer(parts, *shape, None, log_partition, None, safe)
     unsafe = np.flatnonzero(~safe)
     if unsafe.size:
         itg_log.marginals(parts, *shape, unsafe, log_partition, np.empty_like(parts))
@@ -87,7 +87,7 @@ def infer_flat(
     log_partition, counts = np.empty(len(n_source)), np.empty(len(parts))
     safe = np.empty(len(n_source), dtype=np.bool_)
     shape = (part_offsets, n_source, n_target)
-    itg_outside.marginals(parts, *shape, log_partition, counts, safe)
+    itg_outside.infer(parts, *shape, None, log_partition, counts, safe)
     unsafe = np.flatnonzero(~safe)
     if unsafe.size:
         itg_log.marginals(parts, *shape, unsafe, log_partition, counts)

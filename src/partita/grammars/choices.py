@@ -1,10 +1,12 @@
 """Many words at one leaf: their scores summed for the forest, its counts spread back over them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
+from partita.structures.batch import offsets as offsets_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,3 +55,22 @@ class Choices:
 
     def _full_groups(self) -> IntArray:
         return np.flatnonzero(np.diff(self.offsets))
+
+
+def joined(choices: Sequence[Choices]) -> Choices:
+    """The groups of several, one after the other."""
+    words = [np.zeros(0, dtype=np.int64), *(each.words for each in choices)]
+    sizes = [np.zeros(0, dtype=np.int64), *(np.diff(each.offsets) for each in choices)]
+    return Choices(np.concatenate(words), offsets_of(np.concatenate(sizes)))
+
+
+def ranges(starts: IntArray, ends: IntArray) -> IntArray:
+    """All numbers of some ranges, end to end.
+
+    >>> ranges(np.array([3, 10]), np.array([5, 13]))
+    array([ 3,  4, 10, 11, 12])
+    """
+    counts = ends - starts
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    numbers: IntArray = within + np.repeat(starts, counts)
+    return numbers

@@ -32,8 +32,8 @@ def infer_lengths(
     """
     log_partition, counts = np.empty(len(n_source)), np.empty(len(parts))
     safe = np.empty(len(n_source), dtype=np.bool_)
-    itg_lengths.infer(parts, n_source, longest, log_partition, counts, safe)
     starts = offsets(2 * n_source + 3)
+    itg_lengths.infer(parts, starts, n_source, longest, False, log_partition, counts, safe)
     for sentence in np.flatnonzero(~safe).tolist():
         mine = slice(starts[sentence], starts[sentence + 1])
         log_partition[sentence], counts[mine] = _by_forest(

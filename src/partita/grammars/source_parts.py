@@ -111,8 +111,7 @@ class SourceParts:
 
         Raises `EmptyForestError` where there is none.
         """
-        links = self._places(self.links, 0, target)
-        insertions = self._places(self.insertions, self.first_insertion, target)
+        links, insertions = self.places(target)
         if len(target) > self.longest:
             raise EmptyForestError(
                 f"the target has {len(target)} words; expected at most {self.longest}. Allow "
@@ -123,6 +122,16 @@ class SourceParts:
         forest = pair_forest(links != NONE, deletions, can_insert, normal_form=True)
         parts = self._pair_parts(forest, links, insertions).astype(np.int32)
         return TiedForest(Forests([forest.hypergraph]), parts, self.n_parts)
+
+    def places(self, target: IntArray) -> tuple[IntArray, IntArray]:
+        """The part of each target word at each source word, (n, m), and boundary, (n + 1, m).
+
+        -1 where it is no choice.
+        """
+        return (
+            _places(self.links, 0, target),
+            _places(self.insertions, self.first_insertion, target),
+        )
 
     def _pair_parts(self, forest: Forest, links: IntArray, insertions: IntArray) -> IntArray:
         """The part of each edge of D(x, y)."""
@@ -138,15 +147,6 @@ class SourceParts:
         parts[forest.rule == Rule.START] = self.first_length + forest.links_shape[1]
         place_splits(forest, parts, self.first_split, self.n_splits)
         return parts
-
-    @staticmethod
-    def _places(choices: Choices, first: int, target: IntArray) -> IntArray:
-        """The part of each target word at each group, (n_groups, m); -1 where it is no choice."""
-        group = np.repeat(np.arange(choices.n_groups), np.diff(choices.offsets))
-        places = np.full((choices.n_groups, len(target)), NONE, dtype=np.int64)
-        choice, position = np.nonzero(choices.words[:, np.newaxis] == target)
-        places[group[choice], position] = first + choice
-        return places
 
     def _padded(self, choices: Choices, first: int, most: int) -> IntArray:
         """The parts of each group's words, forbidden ones behind them up to `most`; flat."""
@@ -228,11 +228,13 @@ def _with_copies(
 def place_splits(forest: Forest, parts: IntArray, first: int, n_splits: int) -> None:
     """Write the parts of binary rules, but for those that only attach words without a partner.
 
-    Such a rule has a tail without words on one side. It is the same in D_n(x) and D(x, y), since
-    it can be told by the numbers of words of the tails.
+    Such a rule has a tail without words on one side; or it joins what stands before all links with
+    the rest, and is the last before the start.
     """
     graph = forest.hypergraph
-    binary = np.flatnonzero(np.diff(graph.tail_offsets) == 2)
+    starts = graph.tail_offsets[:-1][forest.rule == Rule.START]
+    is_top = np.isin(graph.heads, graph.tails_flat[starts])
+    binary = np.flatnonzero((np.diff(graph.tail_offsets) == 2) & ~is_top)
     left = forest.node_spans[graph.tails_flat[graph.tail_offsets[binary]]]
     right = forest.node_spans[graph.tails_flat[graph.tail_offsets[binary] + 1]]
     has_words = [(side[:, 1] > side[:, 0]) & (side[:, 3] > side[:, 2]) for side in (left, right)]
@@ -240,6 +242,15 @@ def place_splits(forest: Forest, parts: IntArray, first: int, n_splits: int) -> 
     chosen, left, right = binary[kept], left[kept], right[kept]
     number = split_numbers(forest.n_source)[left[:, 0], left[:, 1], right[:, 1]]
     parts[chosen] = first + number + n_splits * (forest.rule[chosen] == Rule.INVERTED)
+
+
+def _places(choices: Choices, first: int, target: IntArray) -> IntArray:
+    """The part of each target word at each group, (n_groups, m); -1 where it is no choice."""
+    group = np.repeat(np.arange(choices.n_groups), np.diff(choices.offsets))
+    places = np.full((choices.n_groups, len(target)), NONE, dtype=np.int64)
+    choice, position = np.nonzero(choices.words[:, np.newaxis] == target)
+    places[group[choice], position] = first + choice
+    return places
 
 
 @lru_cache(maxsize=256)

@@ -7,17 +7,18 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import BoolArray, FloatArray, IntArray
-from partita.grammars.choices import Choices
+from partita.arrays import BoolArray, FloatArray
+from partita.grammars.choices import Choices, joined, ranges
 from partita.grammars.itg import bounded_forest
 from partita.grammars.lengths import infer_lengths
-from partita.structures.base import Best, Inference, Structure, Structures, covariance_from_products
+from partita.grammars.source_structures import ForestStructures
+from partita.structures.base import Inference
 from partita.structures.batch import offsets, pieces
 from partita.structures.forests import Forests
 from partita.structures.tied_forests import TiedForest, TiedForests
 
 
-class BoundedTargets(Structures):
+class BoundedTargets(ForestStructures):
     """Derivations of sentences with at most `longest` target words, each alignment by one.
 
     Sentence p has `choices[p]`, a group of translations for each source word. Its parts are the
@@ -39,13 +40,13 @@ class BoundedTargets(Structures):
         self.n_words = np.array([each.n_groups for each in choices], dtype=np.int64)
         n_links = np.array([len(each.words) for each in choices], dtype=np.int64)
         self.part_offsets = offsets(n_links + self.n_words + 3)
-        self._links = _joined(choices)
+        self._links = joined(choices)
         starts = self.part_offsets[:-1]
-        self._link_parts = _ranges(starts, starts + n_links)
-        self._other_parts = _ranges(starts + n_links, self.part_offsets[1:])
+        self._link_parts = ranges(starts, starts + n_links)
+        self._other_parts = ranges(starts + n_links, self.part_offsets[1:])
         summed = offsets(2 * self.n_words + 3)
-        self._summed_links = _ranges(summed[:-1], summed[:-1] + self.n_words)
-        self._summed_others = _ranges(summed[:-1] + self.n_words, summed[1:])
+        self._summed_links = ranges(summed[:-1], summed[:-1] + self.n_words)
+        self._summed_others = ranges(summed[:-1] + self.n_words, summed[1:])
 
     def is_same_set(self, other: Self) -> bool:
         """The same choices and the same longest targets."""
@@ -67,7 +68,7 @@ class BoundedTargets(Structures):
         return Inference(log_partition, marginals)
 
     @cached_property
-    def _forests(self) -> TiedForests:
+    def forests(self) -> TiedForests:
         """The same sets as hypergraphs."""
         forests = []
         for choices, longest in zip(self.choices, self.longest.tolist(), strict=True):
@@ -76,35 +77,6 @@ class BoundedTargets(Structures):
             forest = bounded_forest(groups, everything, True, longest, normal_form=True)
             forests.append(TiedForest(Forests([forest.hypergraph]), forest.part, forest.n_parts))
         return TiedForests(forests, np.diff(self.part_offsets).tolist())
-
-    def covariance_product(
-        self, scores: FloatArray, inference: Inference, direction: FloatArray
-    ) -> FloatArray:
-        """On the hypergraphs."""
-        found = self._forests.infer(scores)
-        return self._forests.covariance_product(scores, found, direction)
-
-    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
-        """Dense covariance of each sentence, from products."""
-        return covariance_from_products(self, scores, inference)
-
-    def argmax(self, scores: FloatArray) -> Best:
-        """On the hypergraphs."""
-        return self._forests.argmax(scores)
-
-    def max_marginals(self, scores: FloatArray) -> FloatArray:
-        """On the hypergraphs."""
-        return self._forests.max_marginals(scores)
-
-    def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
-        """On the hypergraphs."""
-        return self._forests.k_best(scores, k)
-
-    def sample(
-        self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
-    ) -> list[Structure]:
-        """On the hypergraphs."""
-        return self._forests.sample(scores, inference, size, rng)
 
     def is_choice(self) -> BoolArray:
         """Links, deletions and insertions; not the binary rules."""
@@ -119,22 +91,3 @@ class BoundedTargets(Structures):
             f"every derivation with at most {self.longest[sentence]} target words uses a part "
             "whose score is -inf"
         )
-
-    def counts(self, structures: Sequence[Structure]) -> FloatArray:
-        """On the hypergraphs."""
-        return self._forests.counts(structures)
-
-
-def _joined(choices: Sequence[Choices]) -> Choices:
-    """The groups of several, one after the other."""
-    words = [np.zeros(0, dtype=np.int64), *(each.words for each in choices)]
-    sizes = [np.zeros(0, dtype=np.int64), *(np.diff(each.offsets) for each in choices)]
-    return Choices(np.concatenate(words), offsets(np.concatenate(sizes)))
-
-
-def _ranges(starts: IntArray, ends: IntArray) -> IntArray:
-    """All numbers of some ranges, end to end."""
-    counts = ends - starts
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    numbers: IntArray = within + np.repeat(starts, counts)
-    return numbers

@@ -28,11 +28,15 @@ def spread(array, index):
 
 
 @kernel
-def add_wide_tile(left, at, steps, right, right_at, right_step, n_terms, bounds, out, cell):
-    """out[k, l] += sum_q sum_u left_q[k, u] right_q[u, l] for 4 rows k and 8 columns l.
+def add_wide_tile(
+    left, at, steps, right, right_at, right_step, n_terms, factors, bounds, out, cell
+):
+    """out[k, l] += sum_q f_q sum_u left_q[k, u] right_q[u, l] for 4 rows k and 8 columns l.
 
     Eight sums stay in registers; `steps` are the strides of `left` between terms, rows and inner
-    indices, so that a transposed factor needs no copy.
+    indices, so that a transposed factor needs no copy. `factors` has the numbers f_q, the place of
+    the first and their stride; or it is None, and all are 1. They are taken into the right factor,
+    which costs two products for eight sums, and into the left one it would be four.
     """
     term_step, row_step, inner_step = steps
     first, last, width = bounds
@@ -42,8 +46,12 @@ def add_wide_tile(left, at, steps, right, right_at, right_step, n_terms, bounds,
     for q in range(n_terms):
         a = at + q * term_step + first * inner_step
         b = right_at + q * right_step + first * width
+        if factors is not None:
+            factor = spread(factors[0], factors[1] + q * factors[2])
         for _ in range(first, last):
             near, far = load(right, b), load(right, b + N_LANES)
+            if factors is not None:
+                near, far = factor * near, factor * far
             value = spread(left, a)
             sum_00, sum_01 = fma(value, near, sum_00), fma(value, far, sum_01)
             value = spread(left, a + row_step)
@@ -59,7 +67,9 @@ def add_wide_tile(left, at, steps, right, right_at, right_step, n_terms, bounds,
 
 
 @kernel
-def add_narrow_tile(left, at, steps, right, right_at, right_step, n_terms, bounds, out, cell):
+def add_narrow_tile(
+    left, at, steps, right, right_at, right_step, n_terms, factors, bounds, out, cell
+):
     """`add_wide_tile` for 4 rows and 4 columns."""
     term_step, row_step, inner_step = steps
     first, last, width = bounds
@@ -68,8 +78,12 @@ def add_narrow_tile(left, at, steps, right, right_at, right_step, n_terms, bound
     for q in range(n_terms):
         a = at + q * term_step + first * inner_step
         b = right_at + q * right_step + first * width
+        if factors is not None:
+            factor = spread(factors[0], factors[1] + q * factors[2])
         for _ in range(first, last):
             near = load(right, b)
+            if factors is not None:
+                near = factor * near
             sum_0 = fma(spread(left, a), near, sum_0)
             sum_1 = fma(spread(left, a + row_step), near, sum_1)
             sum_2 = fma(spread(left, a + 2 * row_step), near, sum_2)
@@ -99,12 +113,14 @@ def inner_bounds(shape, row, column, column_end, size):
 
 
 @kernel
-def add_products(left, left_at, steps, right, right_at, right_step, n_terms, shape, size, out):
-    """out += sum_q left_q right_q, for the tiles of `out` that reach the upper triangle.
+def add_products(left, left_at, steps, right, right_at, right_step, terms, factors, out):
+    """out += sum_q f_q left_q right_q, for the tiles of `out` that reach the upper triangle.
 
-    `out` is one matrix, C order, of width `padded_width(size)`. Entries below the diagonal are
-    right for the shape UPPER (zero) and meaningless for the others.
+    `terms` is (number of terms, shape, size), `factors` as in `add_wide_tile`. `out` is one matrix,
+    C order, of width `padded_width(size)`. Entries below the diagonal are right for the shape UPPER
+    (zero) and meaningless for the others.
     """
+    n_terms, shape, size = terms
     width = padded_width(size)
     for row in range(0, width, N_LANES):
         left_factor = (left, left_at + row * steps[1], steps)
@@ -114,9 +130,9 @@ def add_products(left, left_at, steps, right, right_at, right_step, n_terms, sha
             end = column + 2 * N_LANES if is_wide else column + N_LANES
             first, last = inner_bounds(shape, row, column, end, size)
             right_factor = (right, right_at + column, right_step)
-            rest = (n_terms, (first, last, width), out, row * width + column)
+            rest = ((first, last, width), out, row * width + column)
             if is_wide:
-                add_wide_tile(*left_factor, *right_factor, *rest)
+                add_wide_tile(*left_factor, *right_factor, n_terms, factors, *rest)
             else:
-                add_narrow_tile(*left_factor, *right_factor, *rest)
+                add_narrow_tile(*left_factor, *right_factor, n_terms, factors, *rest)
             column = end

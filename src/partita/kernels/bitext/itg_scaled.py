@@ -2,19 +2,25 @@
 
 X[s, t] is a matrix over target boundaries: entry (k, l) sums the derivations of the source words
 s .. t-1 and the target words k .. l-1, in normal form. Bitext parsing is then a chain of products
-of upper-triangular matrices (a, b: the weights of the straight and the inverted rule):
+of upper-triangular matrices, for s < S < t,
 
     straight[s, t] = a sum_S C[s, S] X[S, t]      inverted[s, t] = b sum_S X[S, t] D[s, S]
 
-for s < S < t. C leaves out what is straight and D what is inverted,
+where a and b are the weights of the straight and the inverted rule. C leaves out what is straight
+and D what is inverted,
 
     X = straight + inverted + L,   C = inverted + L,   D = straight + L,
 
-with L[s, t] the link of word s and the null words attached to it.
+with L[s, t] the link of word s and the null words attached to it: deletions up to t, then
+insertions at the source boundary t.
+
+Rules may have weights by place, a[s, S, t] and b[s, S, t]. These are then `factors` of the products
+(None if there are none), and a = b = 1. Insertions have a row for each source boundary, or one for
+all.
 
 Every source word is linked or deleted, and every target word linked or inserted, exactly once, and
-a derivation of T terminals has T - 1 binary rules. So a potential may be taken off all terminals of
-a word, and the larger binary score moved to the terminals; what remains is at most 0.
+L links are joined by L - 1 binary rules. So a potential may be taken off all terminals of a word,
+and the largest binary score moved to the links; what remains is at most 0.
 """
 
 import math
@@ -31,6 +37,8 @@ from partita.kernels.simd.lanes import N_LANES
 _LOG_DERIVATIONS_PER_WORD = math.log(24.0)
 # What may be lost, relative to the whole, is one unit in the last place of a double.
 _LOG_PRECISION = 53.0 * math.log(2.0)
+# Spans that end this close to each other are filled together: what lies below their common start
+# is then read from memory once for all of them.
 BLOCK = 4
 
 
@@ -46,72 +54,110 @@ def is_safe(log_total, n, m):
 
 
 @kernel
-def weights(scores, at, n, m, links, deletions, insertions):
-    """Terminal and binary weights in (0, 1], and the logarithm that was taken off them all.
+def n_splits(n):
+    """Triples s < S < t of the boundaries of n words."""
+    return (n + 1) * n * (n - 1) // 6
 
-    Returns (a, b, offset); the offset is -inf where a word has no terminal at all.
+
+@kernel
+def largest_of(scores, first, last):
+    """The largest score, 0 if all are -inf or there are none."""
+    largest = -np.inf
+    for part in range(first, last):
+        largest = max(largest, scores[part])
+    return largest if largest > -np.inf else 0.0
+
+
+@kernel
+def fill_factors(scores, at, n, binary, out):
+    """out[s, t, S] = exp(score - binary) of each split, whose scores come in the order s, S, t."""
+    part = at
+    for s in range(n + 1):
+        for middle in range(s + 1, n + 1):
+            for t in range(middle + 1, n + 1):
+                out[(s * (n + 1) + t) * (n + 1) + middle] = exponential(scores[part] - binary)
+                part += 1
+
+
+@kernel
+def weights(scores, at, shape, null, binary, links, deletions, insertions):
+    """Terminal weights in (0, 1], and the logarithm that was taken off; -inf for no derivation.
+
+    `null` is the score of attaching a null word, `binary` is moved to the links.
     """
-    straight, inverted = scores[at + n * m + n + m], scores[at + n * m + n + m + 1]
-    binary = max(straight, inverted)
-    if binary == -np.inf:
-        binary = 0.0
-    offset = -binary
-    columns = np.empty(m)
+    n, m, n_rows = shape
+    delete, insert = at + n * m, at + n * m + n
+    columns, rows = np.empty(m), np.empty(n)
     for k in range(m):
         best = -np.inf
         for i in range(n):
             best = max(best, scores[at + i * m + k])
-        columns[k] = max(scores[at + n * m + n + k] + binary, 0.5 * (best + binary))
-    rows = np.empty(n)
+        columns[k] = 0.5 * (best + binary)
+        for row in range(n_rows):
+            columns[k] = max(columns[k], scores[insert + row * m + k] + null)
+    offset = -binary
     for i in range(n):
-        rows[i] = scores[at + n * m + i] + binary
+        rows[i] = scores[delete + i] + null
         for k in range(m):
             if scores[at + i * m + k] > -np.inf:
                 rows[i] = max(rows[i], scores[at + i * m + k] + binary - columns[k])
         offset += rows[i]
     if offset == -np.inf:
-        return 0.0, 0.0, offset
+        return offset
     for k in range(m):
-        columns[k] = scores[at + n * m + n + k] + binary
+        columns[k] = -np.inf
+        for row in range(n_rows):
+            columns[k] = max(columns[k], scores[insert + row * m + k] + null)
         for i in range(n):
             columns[k] = max(columns[k], scores[at + i * m + k] + binary - rows[i])
         offset += columns[k]
     if offset == -np.inf:
-        return 0.0, 0.0, offset
+        return offset
     for i in range(n):
-        deletions[i] = exponential(scores[at + n * m + i] + binary - rows[i])
+        deletions[i] = exponential(scores[delete + i] + null - rows[i])
         for k in range(m):
             links[i * m + k] = exponential(scores[at + i * m + k] + binary - rows[i] - columns[k])
-    for k in range(m):
-        insertions[k] = exponential(scores[at + n * m + n + k] + binary - columns[k])
-    return exponential(straight - binary), exponential(inverted - binary), offset
+    for row in range(n_rows):
+        for k in range(m):
+            insertions[row, k] = exponential(scores[insert + row * m + k] + null - columns[k])
+    return offset
 
 
 @kernel
-def runs(values, a, out):
-    """out[i, j] = product of a values[p] over i < p < j, for i < j: words that follow word i."""
+def null_score(scores, at, shape, null):
+    """The score of the alignment without links: one rule less than it has null words."""
+    n, m, n_rows = shape
+    total = 0.0
+    for i in range(n):
+        total += scores[at + n * m + i]
+    for k in range(m):
+        total += scores[at + n * m + n + (n_rows - 1) * m + k]
+    return total + (n + m - 1) * null if n + m > 1 else total
+
+
+@kernel
+def runs(values, out):
+    """out[i, j] = product of values[p] over i < p < j, for i < j: words that follow word i."""
     n = len(values)
     for i in range(n):
         product = 1.0
         for j in range(i + 1, n + 1):
             out[i, j] = product
             if j < n:
-                product *= a * values[j]
+                product *= values[j]
 
 
 @kernel
-def prefixes(deletions, insertions, a, out):
-    """out[i, k] = weight of deleting the words before i and inserting those before k, straight on.
-
-    One binary rule joins this to what follows, so there is one a for every word; 1 at (0, 0).
-    """
-    n, m = len(deletions), len(insertions)
+def prefixes(deletions, insertions, out):
+    """out[i, k] = weight of deleting the words before i and inserting those before k."""
+    n, m = len(deletions), insertions.shape[1]
     out[0, 0] = 1.0
     for i in range(n):
-        out[i + 1, 0] = out[i, 0] * a * deletions[i]
+        out[i + 1, 0] = out[i, 0] * deletions[i]
     for i in range(n + 1):
+        row = min(i, len(insertions) - 1)
         for k in range(m):
-            out[i, k + 1] = out[i, k] * a * insertions[k]
+            out[i, k + 1] = out[i, k] * insertions[row, k]
 
 
 @kernel
@@ -123,11 +169,7 @@ def add_row(matrix, at, factor, other, other_at, first, last):
 
 @kernel
 def spans_upwards(n):
-    """All source spans (s, t), parts before wholes.
-
-    Spans that end within `BLOCK` of each other go together, those that start at one word next to
-    each other, so that what lies below that start is read from memory once for all of them.
-    """
+    """All source spans (s, t), parts before wholes, in blocks of those that end close by."""
     spans = np.empty((n * (n + 1) // 2, 2), dtype=np.int64)
     n_spans = 0
     for first in range(1, n + 1, BLOCK):
@@ -141,7 +183,7 @@ def spans_upwards(n):
 
 
 @kernel
-def split_products(X, C, D, s, t, n, m, straight, inverted):
+def split_products(X, C, D, s, t, n, m, factors, straight, inverted):
     """sum_S C[s, S] X[S, t] and sum_S X[S, t] D[s, S], for s < S < t."""
     width = padded_width(m + 1)
     square = width * width
@@ -149,58 +191,55 @@ def split_products(X, C, D, s, t, n, m, straight, inverted):
     left, right = (s * (n + 1) + s + 1) * square, ((s + 1) * (n + 1) + t) * square
     straight[:] = 0.0
     inverted[:] = 0.0
-    steps = (square, width, 1)
-    add_products(C, left, steps, X, right, column, t - s - 1, UPPER, m + 1, straight)
-    steps = (column, width, 1)
-    add_products(X, right, steps, D, left, square, t - s - 1, UPPER, m + 1, inverted)
+    forwards, backwards = (square, width, 1), (column, width, 1)
+    terms = (t - s - 1, UPPER, m + 1)
+    if factors is None:
+        add_products(C, left, forwards, X, right, column, terms, None, straight)
+        add_products(X, right, backwards, D, left, square, terms, None, inverted)
+    else:
+        first = (s * (n + 1) + t) * (n + 1) + s + 1
+        by_place = (factors[0], first, 1)
+        add_products(C, left, forwards, X, right, column, terms, by_place, straight)
+        by_place = (factors[1], first, 1)
+        add_products(X, right, backwards, D, left, square, terms, by_place, inverted)
 
 
 @kernel
-def inside(links, deletions, insertions, a, b, charts, deleted, inserted, before):
-    """X, C and D for all s < t; returns the sum over alignments of the pair.
+def inside(links, deletions, insertions, a, b, factors, charts, tables):
+    """X, C and D for all s < t; returns the sum over the alignments that have a link.
 
     Null words follow the link before them; those before all links stand at the root, on the left:
-
-        total = sum_{i, k} before[i, k] X[i, n][k, m] + deletions and insertions only
+    the sum is that of before[i, k] X[i, n][k, m] over i and k.
     """
-    n, m = len(deletions), len(insertions)
+    n, m, n_rows = len(deletions), insertions.shape[1], len(insertions)
     X, C, D = charts
+    deleted, inserted, before = tables
     width = padded_width(m + 1)
     square = width * width
     straight, inverted = np.empty(square), np.empty(square)
-    runs(deletions, a, deleted)
-    runs(insertions, a, inserted)
-    prefixes(deletions, insertions, a, before)
+    runs(deletions, deleted)
+    for row in range(n_rows):
+        runs(insertions[row], inserted[row])
+    prefixes(deletions, insertions, before)
     for s, t in spans_upwards(n):
-        split_products(X, C, D, s, t, n, m, straight, inverted)
+        split_products(X, C, D, s, t, n, m, factors, straight, inverted)
         at = (s * (n + 1) + t) * square
         for cell in range(square):
             C[at + cell] = b * inverted[cell]
             D[at + cell] = a * straight[cell]
             X[at + cell] = a * straight[cell] + b * inverted[cell]
+        behind = inserted[min(t, n_rows - 1)]
         for k in range(m):
             link = links[s * m + k] * deleted[s, t]
             if link != 0.0:
                 row = at + k * width
-                add_row(X, row, link, inserted[k], 0, k + 1, m + 1)
-                add_row(C, row, link, inserted[k], 0, k + 1, m + 1)
-                add_row(D, row, link, inserted[k], 0, k + 1, m + 1)
-    total = null_total(deletions, insertions, a)
+                add_row(X, row, link, behind[k], 0, k + 1, m + 1)
+                add_row(C, row, link, behind[k], 0, k + 1, m + 1)
+                add_row(D, row, link, behind[k], 0, k + 1, m + 1)
+    total = 0.0
     for i in range(n):
         for k in range(m):
             total += before[i, k] * X[(i * (n + 1) + n) * square + k * width + m]
-    return total
-
-
-@kernel
-def null_total(deletions, insertions, a):
-    """The weight of the alignment without links: n + m terminals and one straight rule less."""
-    total = 1.0
-    is_first = True
-    for values in (deletions, insertions):
-        for value in values:
-            total *= value if is_first else a * value
-            is_first = False
     return total
 
 
@@ -209,32 +248,3 @@ def chart_size(n, m):
     """Numbers in a chart; lanes may be read from its last entry on."""
     width = padded_width(m + 1)
     return (n + 1) * (n + 1) * width * width + N_LANES
-
-
-@kernel
-def log_partitions(scores, part_offsets, n_source, n_target, log_partition, safe):
-    """Log-partition of every pair; `safe` says which of them stand.
-
-    The parts of a pair are its links (n, m), deletions (n,), insertions (m,), and the straight and
-    the inverted rule.
-    """
-    largest = 0
-    for pair in range(len(n_source)):
-        largest = max(largest, chart_size(n_source[pair], n_target[pair]))
-    # One allocation, since the C library keeps a large block but gives several back each time.
-    charts = np.empty((3, largest))
-    X, C, D = charts[0], charts[1], charts[2]
-    for pair in range(len(n_source)):
-        n, m = n_source[pair], n_target[pair]
-        links, deletions, insertions = np.empty(n * m), np.empty(n), np.empty(m)
-        a, b, offset = weights(scores, part_offsets[pair], n, m, links, deletions, insertions)
-        log_partition[pair] = -np.inf
-        safe[pair] = True
-        if offset == -np.inf:
-            continue
-        deleted, inserted = np.empty((n, n + 1)), np.empty((m, m + 1))
-        before = np.empty((n + 1, m + 1))
-        total = inside(links, deletions, insertions, a, b, (X, C, D), deleted, inserted, before)
-        log_total = math.log(total) if total > 0.0 else -np.inf
-        safe[pair] = is_safe(log_total, n, m)
-        log_partition[pair] = log_total + offset

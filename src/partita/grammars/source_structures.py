@@ -1,0 +1,275 @@
+"""D(x, y) and D_n(x) of source sentences with rules by place, as structures over their parts.
+
+Both sum over derivations by the fast kernels; everything else is asked of hypergraphs.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.grammars.choices import joined, ranges
+from partita.grammars.forest import EmptyForestError
+from partita.grammars.source_parts import SourceParts, Topology
+from partita.kernels.bitext import itg_lengths, itg_outside
+from partita.structures.base import Best, Inference, Structure, Structures, covariance_from_products
+from partita.structures.batch import offsets, pieces
+from partita.structures.tied_forests import TiedForest, TiedForests
+
+
+class ForestStructures(Structures):
+    """Sets of derivations with a fast sum; `forests` has the same sets as hypergraphs."""
+
+    @property
+    @abstractmethod
+    def forests(self) -> TiedForests:
+        """The same sets, with the same parts."""
+
+    def covariance_product(
+        self, scores: FloatArray, inference: Inference, direction: FloatArray
+    ) -> FloatArray:
+        """On the hypergraphs."""
+        return self.forests.covariance_product(scores, self.forests.infer(scores), direction)
+
+    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
+        """Dense covariance of each sentence, from products."""
+        return covariance_from_products(self, scores, inference)
+
+    def argmax(self, scores: FloatArray) -> Best:
+        """On the hypergraphs."""
+        return self.forests.argmax(scores)
+
+    def max_marginals(self, scores: FloatArray) -> FloatArray:
+        """On the hypergraphs."""
+        return self.forests.max_marginals(scores)
+
+    def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
+        """On the hypergraphs."""
+        return self.forests.k_best(scores, k)
+
+    def sample(
+        self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
+    ) -> list[Structure]:
+        """On the hypergraphs."""
+        return self.forests.sample(scores, inference, size, rng)
+
+    def counts(self, structures: Sequence[Structure]) -> FloatArray:
+        """On the hypergraphs."""
+        return self.forests.counts(structures)
+
+
+class SourceStructures(ForestStructures):
+    """Derivations of source sentences, over the parts that `SourceParts` numbers."""
+
+    def __init__(self, sources: Sequence[SourceParts]) -> None:
+        self.sources = tuple(sources)
+        self.n_words = np.array([each.n_source for each in sources], dtype=np.int64)
+        self.part_offsets = offsets(np.array([each.n_parts for each in sources], dtype=np.int64))
+
+    def is_choice(self) -> BoolArray:
+        """Links, deletions and insertions; not lengths and binary rules."""
+        is_choice = np.zeros(self.n_parts, dtype=np.bool_)
+        for start, each in zip(self.part_offsets.tolist(), self.sources, strict=False):
+            is_choice[start : start + each.first_length] = True
+        return is_choice
+
+
+class SourcePairs(SourceStructures):
+    """D(x, y) of pairs: all derivations of each target, a vector of word numbers.
+
+    Log-partition and marginals cost O(n³ m³), without a hypergraph; where weights would underflow
+    the hypergraph takes over. A pair without derivations has the log-partition -inf.
+
+    >>> from partita.grammars.choices import Choices
+    >>> links = Choices(np.array([7, 8, 9]), np.array([0, 2, 3]))  # 7 or 8 for word 0, 9 for word 1
+    >>> nothing = Choices(np.zeros(0, dtype=np.int64), np.zeros(4, dtype=np.int64))
+    >>> pairs = SourcePairs(2 * [SourceParts(links, nothing, longest=2)], [[9, 8], [7]])
+    >>> np.exp(pairs.infer(np.zeros(pairs.n_parts)).log_partition)  # 7 alone: word 1 is deleted
+    array([1., 1.])
+    """
+
+    def __init__(self, sources: Sequence[SourceParts], targets: Sequence[IntArray]) -> None:
+        super().__init__(sources)
+        self.targets = tuple(np.asarray(target, dtype=np.int64) for target in targets)
+        self.n_target = np.array([len(target) for target in self.targets], dtype=np.int64)
+        # Indices take four bytes; beside scores there is one that is forbidden, at -1.
+        self._gathered = [
+            np.concatenate([places.ravel() for places in source.places(target)]).astype(np.int32)
+            for source, target in zip(self.sources, self.targets, strict=True)
+        ]
+
+    def is_same_set(self, other: Self) -> bool:
+        """The same forests."""
+        return self.forests.is_same_set(other.forests)
+
+    def infer(self, scores: FloatArray) -> Inference:
+        """Matrix products over target boundaries, see `kernels.bitext.itg_scaled`."""
+        mine = pieces(scores, self.part_offsets)
+        dense = [self._dense(index, parts) for index, parts in enumerate(mine)]
+        starts = offsets(np.array([len(parts) for parts in dense], dtype=np.int64))
+        flat = np.concatenate([np.zeros(0), *dense])
+        log_partition, counts = np.empty(len(mine)), np.empty(len(flat))
+        safe = np.empty(len(mine), dtype=np.bool_)
+        itg_outside.infer(
+            flat, starts, self.n_words, self.n_target, True, log_partition, counts, safe
+        )
+        marginals = np.zeros(self.n_parts)
+        own = zip(mine, pieces(counts, starts), pieces(marginals, self.part_offsets), strict=True)
+        for index, (parts, found, out) in enumerate(own):
+            source, m = self.sources[index], int(self.n_target[index])
+            if not safe[index]:
+                log_partition[index] = self._by_forest(index, parts, out)
+                continue
+            is_short = m <= source.longest
+            log_partition[index] += parts[source.first_length + m] if is_short else -np.inf
+            if log_partition[index] > -np.inf:
+                self._scatter(index, found, out)
+        return Inference(log_partition, marginals)
+
+    def _dense(self, index: int, scores: FloatArray) -> FloatArray:
+        """Links (n, m), deletions (n,), insertions (n + 1, m) and the binary rules."""
+        source, m = self.sources[index], int(self.n_target[index])
+        n_links = source.n_source * m
+        terminals = np.append(scores, -np.inf)[self._gathered[index]]
+        deletions = scores[source.first_deletion : source.first_insertion]
+        rules = scores[source.first_split :]
+        return np.concatenate([terminals[:n_links], deletions, terminals[n_links:], rules])
+
+    def _scatter(self, index: int, counts: FloatArray, out: FloatArray) -> None:
+        source, m = self.sources[index], int(self.n_target[index])
+        n, n_links = source.n_source, source.n_source * m
+        gathered = self._gathered[index]
+        links, deletions, insertions, rules = np.split(counts, np.cumsum([n_links, n, (n + 1) * m]))
+        terminals = np.concatenate([links, insertions])
+        allowed = gathered >= 0
+        out[:] = np.bincount(gathered[allowed], terminals[allowed], minlength=source.n_parts)
+        out[source.first_deletion : source.first_insertion] = deletions
+        out[source.first_length + m] = 1.0
+        out[source.first_split :] = rules
+
+    def _by_forest(self, index: int, scores: FloatArray, out: FloatArray) -> float:
+        try:
+            tied = self.sources[index].pair(self.targets[index])
+        except EmptyForestError:
+            return -np.inf
+        inference = tied.forest.infer(tied.edge_scores(scores))
+        out[:] = tied.part_counts(inference.marginals)
+        return float(inference.log_partition[0])
+
+    @cached_property
+    def forests(self) -> TiedForests:
+        """The same sets; an `EmptyForestError` where one of them is empty."""
+        pairs = zip(self.sources, self.targets, strict=True)
+        return _tied([source.pair(target) for source, target in pairs])
+
+    def why_empty(self, scores: FloatArray, sentence: int) -> str:
+        """What no derivation can do without."""
+        return (
+            f"no derivation with allowed parts has the target of pair {sentence}, which has "
+            f"{self.n_target[sentence]} words"
+        )
+
+
+class SourceTargets(SourceStructures):
+    """D_n(x) of sentences: all derivations with at most `longest` target words.
+
+    Log-partition and marginals sum over the words that may stand at a place first, and cost
+    O(n³ longest²) after that; where weights would underflow the hypergraph takes over.
+
+    >>> from partita.grammars.choices import Choices
+    >>> links = Choices(np.array([7, 8, 9]), np.array([0, 2, 3]))  # 7 or 8 for word 0, 9 for word 1
+    >>> nothing = Choices(np.zeros(0, dtype=np.int64), np.zeros(4, dtype=np.int64))
+    >>> targets = SourceTargets([SourceParts(links, nothing, longest=2)])
+    >>> scores = np.zeros(targets.n_parts)
+    >>> np.exp(targets.infer(scores).log_partition).round(9)  # (two, or none) x (one, or none), 2 x
+    array([8.])
+    """
+
+    def __init__(self, sources: Sequence[SourceParts]) -> None:
+        super().__init__(sources)
+        self.longest = np.array([each.longest for each in sources], dtype=np.int64)
+        self._links = joined([each.links for each in sources])
+        self._insertions = joined([each.insertions for each in sources])
+        bounds = np.array([_bounds(each) for each in sources], dtype=np.int64).reshape(-1, 5)
+        self._parts = _blocks(self.part_offsets[:-1], bounds)
+        n, n_others = self.n_words, bounds[:, 4] - bounds[:, 3]
+        summed = np.column_stack([0 * n, n, 2 * n, 3 * n + 1, 3 * n + 1 + n_others])
+        self._summed_offsets = offsets(summed[:, -1])
+        self._summed = _blocks(self._summed_offsets[:-1], summed)
+
+    def is_same_set(self, other: Self) -> bool:
+        """The same choices and the same longest targets."""
+        both = [(self._links, other._links), (self._insertions, other._insertions)]
+        return np.array_equal(self.longest, other.longest) and all(
+            np.array_equal(mine.words, its.words) and np.array_equal(mine.offsets, its.offsets)
+            for mine, its in both
+        )
+
+    def infer(self, scores: FloatArray) -> Inference:
+        """Convolutions over the number of target words, see `kernels.bitext.itg_lengths`."""
+        links, deletions, insertions, others = (scores[parts] for parts in self._parts)
+        summed = np.empty(self._summed_offsets[-1])
+        for places, values in zip(
+            self._summed,
+            (self._links.log_sums(links), deletions, self._insertions.log_sums(insertions), others),
+            strict=True,
+        ):
+            summed[places] = values
+        log_partition, counts = np.empty(self.n_sentences), np.empty(len(summed))
+        safe = np.empty(self.n_sentences, dtype=np.bool_)
+        shape = self._summed_offsets, self.n_words, self.longest
+        itg_lengths.infer(summed, *shape, True, log_partition, counts, safe)
+        found = [counts[places] for places in self._summed]
+        found[0] = self._links.spread(found[0], links)
+        found[2] = self._insertions.spread(found[2], insertions)
+        marginals = np.empty(self.n_parts)
+        for parts, values in zip(self._parts, found, strict=True):
+            marginals[parts] = values
+        for sentence in np.flatnonzero(~safe).tolist():
+            mine = slice(*self.part_offsets[sentence : sentence + 2])
+            tied = self._forest(self.sources[sentence])
+            inference = tied.forest.infer(tied.edge_scores(scores[mine]))
+            log_partition[sentence] = inference.log_partition[0]
+            marginals[mine] = tied.part_counts(inference.marginals)
+        return Inference(log_partition, marginals)
+
+    @cached_property
+    def forests(self) -> TiedForests:
+        """The same sets."""
+        return _tied([self._forest(source) for source in self.sources])
+
+    @staticmethod
+    def _forest(source: SourceParts) -> TiedForest:
+        most = [int(np.diff(each.offsets).max()) for each in (source.links, source.insertions)]
+        return source.bounded(Topology(source.n_source, source.longest, *most))
+
+    def why_empty(self, scores: FloatArray, sentence: int) -> str:
+        """More words must be linked than the target may have, or what is forbidden."""
+        return (
+            f"every derivation with at most {self.longest[sentence]} target words uses a part "
+            "whose score is -inf"
+        )
+
+
+def _bounds(source: SourceParts) -> tuple[int, int, int, int, int]:
+    """Where links, deletions, insertions, and lengths with binary rules begin, and their end."""
+    return (
+        0,
+        source.first_deletion,
+        source.first_insertion,
+        source.first_length,
+        source.n_parts,
+    )
+
+
+def _blocks(starts: IntArray, bounds: IntArray) -> list[IntArray]:
+    """The places of each block in all sentences together."""
+    ends = starts[:, np.newaxis] + bounds
+    return [ranges(ends[:, k], ends[:, k + 1]) for k in range(bounds.shape[1] - 1)]
+
+
+def _tied(forests: Sequence[TiedForest]) -> TiedForests:
+    return TiedForests(forests, [tied.n_parts for tied in forests])
