@@ -93,3 +93,15 @@ def test_alignments_that_are_none():
     scores[[0, 1, 2, 3, 16]] = -np.inf  # links and deletion of word 0
     with pytest.raises(ValueError, match="source word 0 can be neither linked nor left"):
         PartDistribution(pairs, [scores]).log_partition  # noqa: B018
+
+
+def test_steps_of_a_markov_chain():
+    """Many steps from the deletion of all words sample p; a forbidden alignment stays."""
+    p, oracle, rng = problem(2, 2, forbidden=0.0)
+    after = np.array([p.structures.resampled(p.scores, [[-1, -1]], 40, rng)[0] for _ in range(600)])
+    counts = PairAlignments([2] * 600, [2] * 600).counts(after).reshape(600, -1).mean(axis=0)
+    deviation = np.sqrt(np.diag(oracle.covariance) / 600)
+    assert (np.abs(counts - oracle.marginals) <= 5 * deviation + 1e-9).all()
+    scores = p.scores.copy()
+    scores[0] = -np.inf  # the link of the first words
+    np.testing.assert_array_equal(p.structures.resampled(scores, [[0, 1]], 3, rng), [[0, 1]])

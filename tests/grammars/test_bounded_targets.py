@@ -64,3 +64,18 @@ def test_joined_members_answer_as_they_do_alone():
     assert len(joined.max_marginals(both)) == len(joined.is_choice()) == joined.n_parts
     assert "target words" in joined.why_empty(both, 2)
     assert joined.is_same_set(JoinedStructures([PairAlignments([2, 1], [2, 3]), targets]))
+
+
+def test_steps_of_a_markov_chain():
+    targets, scores = scored(4)
+    rng = np.random.default_rng(5)
+    start = targets.argmax(scores).structures
+    mean = np.zeros(targets.n_parts)
+    for _ in range(400):
+        mean += targets.counts(targets.resampled(scores, start, 60, rng)) / 400
+    expected = targets.infer(scores)
+    variance = np.concatenate([np.diag(c) for c in targets.covariance(scores, expected)])
+    assert (np.abs(mean - expected.marginals) <= 5 * np.sqrt(variance / 400) + 1e-9).all()
+    joined = JoinedStructures([targets, targets])
+    both = joined.resampled(np.tile(scores, 2), [*start, *start], 1, rng)
+    assert joined.counts(both).shape == (2 * targets.n_parts,)

@@ -5,7 +5,6 @@ import pytest
 from scipy.special import logsumexp
 
 from partita.objectives import (
-    ContrastiveDivergence,
     ContrastiveEstimation,
     MarginalLikelihood,
     Neighbourhoods,
@@ -102,8 +101,3 @@ def test_one_word_has_no_neighbour_but_itself(neighbourhood):
 def test_repeated_words_give_no_repeated_neighbours():
     assert deletions(["a", "a"]) == [["a", "a"], ["a"]]
     assert transpositions(["a", "a"]) == [["a", "a"]]
-
-
-def test_a_sample_at_least():
-    with pytest.raises(ValueError, match="n_samples is 0"):
-        ContrastiveDivergence(0, np.random.default_rng(0))

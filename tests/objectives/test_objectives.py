@@ -11,7 +11,6 @@ from scipy.special import logsumexp
 import partita as pt
 from oracle import Oracle
 from partita.objectives import (
-    ContrastiveDivergence,
     CostedCounts,
     Counts,
     Entropy,
@@ -257,25 +256,6 @@ def test_an_impossible_target_has_infinite_loss(case):
     weights = np.ones(len(losses))
     weights[-1] = 0.0
     assert np.isfinite(Likelihood()(p, target, weights)[0]).all()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_contrastive_divergence_approaches_the_likelihood(case, kind):
-    problem = make_problem(case, kind)
-    objective = ContrastiveDivergence(400, np.random.default_rng(7))
-    target = counts(problem)
-    statistic, pullback = objective(problem.p, target)
-    gradient = pullback(np.ones(1))
-    expected = target.subtracted_from(problem.p.inference.marginals)
-    deviation = np.concatenate([np.sqrt(np.diag(truth.covariance)) for truth in problem.truths])
-    assert (np.abs(gradient - expected) <= 6 * deviation / np.sqrt(400) + 1e-9).all()
-    finite = np.where(problem.p.scores == -np.inf, 0.0, problem.p.scores)
-    close(statistic[0], gradient @ finite)
-    # The same again, whatever else was asked in between.
-    objective(problem.p.tempered(0.5), target)
-    np.testing.assert_array_equal(objective(problem.p, target)[1](np.ones(1)), gradient)
-    other = ContrastiveDivergence(400, np.random.default_rng(8))
-    assert (other(problem.p, target)[1](np.ones(1)) != gradient).any()
 
 
 def test_sample_weights_that_do_not_fit(case):

@@ -128,6 +128,31 @@ class PairAlignments(Structures):
 
         return self._by_forest(drawn, lambda parts: np.zeros((size, 0)), scores)
 
+    def resampled(
+        self,
+        scores: FloatArray,
+        structures: Sequence[Structure],
+        n_steps: int,
+        rng: np.random.Generator,
+    ) -> list[Structure]:
+        """On the forest of each pair: a step derives a node anew, and so aligns its words."""
+
+        def moved(forest: Forest, mine: FloatArray, used: FloatArray) -> Structure | None:
+            forests, edge_scores = Forests([forest.hypergraph]), _at_edges(forest, mine)
+            # An alignment has one derivation, the only one of the rules that it uses.
+            given = forests.argmax(_at_edges(forest, np.where(used > 0, 0.0, -np.inf)))
+            if given.scores[0] == -np.inf:
+                return None
+            after = forests.resampled(edge_scores, given.structures, n_steps, rng)
+            return _targets(forest, after[0])
+
+        found = self._by_forest(moved, lambda parts: None, scores, self.counts(structures))
+        # A forbidden alignment is in no forest; it stays.
+        return [
+            np.array(given, dtype=np.int64) if after is None else after
+            for after, given in zip(found, structures, strict=True)
+        ]
+
     def is_choice(self) -> BoolArray:
         """Links, deletions and insertions; not the binary rules."""
         is_choice = np.ones(self.n_parts, dtype=np.bool_)

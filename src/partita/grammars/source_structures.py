@@ -56,6 +56,16 @@ class ForestStructures(Structures):
         """On the hypergraphs."""
         return self.forests.sample(scores, inference, size, rng)
 
+    def resampled(
+        self,
+        scores: FloatArray,
+        structures: Sequence[Structure],
+        n_steps: int,
+        rng: np.random.Generator,
+    ) -> list[Structure]:
+        """On the hypergraphs: a step derives a node anew."""
+        return self.forests.resampled(scores, structures, n_steps, rng)
+
     def counts(self, structures: Sequence[Structure]) -> FloatArray:
         """On the hypergraphs."""
         return self.forests.counts(structures)

@@ -11,11 +11,7 @@ from partita.objectives.base import (
     as_sum,
     ramp,
 )
-from partita.objectives.contrastive import (
-    ContrastiveDivergence,
-    ContrastiveEstimation,
-    Neighbourhoods,
-)
+from partita.objectives.contrastive import ContrastiveEstimation, Neighbourhoods
 from partita.objectives.costs import ExpectedCost, SoftmaxMargin, StructuredPerceptron
 from partita.objectives.entropies import Entropy, RenyiEntropy
 from partita.objectives.evidence_costs import ExponentialCost
@@ -42,7 +38,8 @@ from partita.objectives.neighbourhoods import (
 )
 from partita.objectives.partial import known_heads, known_tags
 from partita.objectives.pieces import chain_pieces, forest_pieces, tag_choices, tree_pieces
-from partita.objectives.targets import CostedCounts, Counts, wrong_parts
+from partita.objectives.sampled import ContrastiveDivergence, SampledLikelihood
+from partita.objectives.targets import CostedCounts, Counts, Observed, wrong_parts
 
 __all__ = [
     "AdditiveObjective",
@@ -61,9 +58,11 @@ __all__ = [
     "MarginalLikelihood",
     "Neighbourhoods",
     "Objective",
+    "Observed",
     "OtherStructures",
     "Pullback",
     "RenyiEntropy",
+    "SampledLikelihood",
     "Schedule",
     "SentenceObjective",
     "SoftmaxMargin",

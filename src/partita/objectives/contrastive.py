@@ -1,67 +1,15 @@
-"""Learning by comparison with other structures or other sentences, instead of all there are."""
+"""Learning by comparison with other sentences: what has the observed one that they lack?"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
-from zlib import crc32
+from typing import Self
 
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.distribution.base import Distribution
-from partita.objectives.base import (
-    AdditiveObjective,
-    Gradient,
-    Pullback,
-    SentenceObjective,
-    checked_weights,
-    spread,
-)
-from partita.objectives.targets import Counts, sums_by_group
-from partita.structures.base import Structure
-
-
-class ContrastiveDivergence(SentenceObjective):
-    """mean score of sampled structures - score(target); gradient mean of samples - target.
-
-    The likelihood's gradient with `n_samples` structures in place of all (Hinton 2002). Hinton
-    lets a Markov chain run a few steps from the target; here the samples come exactly from the
-    model, as after infinitely many, so that the gradient is unbiased. The value is only a
-    contrast, of which no optimiser should expect that it falls. The target is `Counts.of(...)`.
-
-    The samples depend on `rng` (asked once, here), the scores and the target, not on the order in
-    which batches come: the same seed gives the same model for any number of threads.
-
-    >>> from partita import LinearChain
-    >>> p = LinearChain(np.array([[0.0, -np.inf]]), np.zeros((2, 2)))
-    >>> objective = ContrastiveDivergence(5, np.random.default_rng(0))
-    >>> float(objective(p, Counts.of(p.structures, [[0]]))[0][0])  # only tag 0 can be sampled
-    0.0
-    """
-
-    def __init__(self, n_samples: int, rng: np.random.Generator) -> None:
-        if n_samples < 1:
-            raise ValueError(f"n_samples is {n_samples}; expected at least 1.")
-        self.n_samples = n_samples
-        self._seed = int(rng.integers(2**32))
-
-    def losses(self, p: Distribution, target: Counts) -> tuple[FloatArray, Gradient]:
-        """Mean score of the samples - score(target)."""
-        rng = np.random.default_rng([self._seed, crc32(p.scores.data), crc32(target.parts.data)])
-        samples = p.structures.sample(p.scores, p.inference, self.n_samples, rng)
-        mean = np.zeros(p.structures.n_parts)
-        for k in range(self.n_samples):
-            mean += p.structures.counts([_item(drawn, k) for drawn in samples])
-        mean /= self.n_samples
-        losses = p.flat_score(mean) - target.score(p.scores)
-        return losses, lambda: target.subtracted_from(mean)
-
-
-def _item(samples: Any, k: int) -> Structure:
-    """Sample k of one sentence; structures in several arrays have the samples along each."""
-    if isinstance(samples, tuple):
-        return tuple(_item(field, k) for field in samples)
-    return samples[k]
+from partita.objectives.base import AdditiveObjective, Pullback, checked_weights, spread
+from partita.objectives.targets import sums_by_group
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,24 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class Observed:
+    """A structure per sentence as it was given, and its counts: where a Markov chain begins.
+
+    >>> from partita.structures.chains import Chains
+    >>> Observed.of(Chains([2], n_tags=2, shared=True), [[0, 1]]).counts.parts
+    array([0, 3, 5])
+    """
+
+    counts: Counts
+    structures: tuple[Structure, ...]
+
+    @classmethod
+    def of(cls, structures: Structures, given: Sequence[Structure]) -> Self:
+        """From a structure (tags, heads, ...) for each sentence of a batch."""
+        return cls(Counts.of(structures, given), tuple(given))
+
+
+@dataclass(frozen=True)
 class CostedCounts:
     """A target structure per sentence, and a cost for every part."""
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.chains import best as chain_best
 from partita.kernels.chains import covariance as chain_covariance
+from partita.kernels.chains import gibbs as chain_gibbs
 from partita.kernels.chains import log as chain_log
 from partita.kernels.chains import positional as chain_positional
 from partita.kernels.chains import sample as chain_sample
@@ -23,6 +24,7 @@ from partita.structures.base import (
     covariance_from_products,
 )
 from partita.structures.batch import offsets, pieces, word_counts
+from partita.structures.resampling import random_visits
 
 
 class Chains(Structures):
@@ -147,6 +149,24 @@ class Chains(Structures):
             chain_sample.sample(scores, start, self.n_tags, self._table_stride, uniforms, tags)
             samples.append(tags)
         return samples
+
+    def resampled(
+        self,
+        scores: FloatArray,
+        structures: Sequence[Structure],
+        n_steps: int,
+        rng: np.random.Generator,
+    ) -> list[Structure]:
+        """Gibbs sampling, O(n s) a step: each word's tag given the others, in random order."""
+        given = [
+            self._checked_tags(tags, n_words, sentence)
+            for sentence, (tags, n_words) in enumerate(zip(structures, self.n_words, strict=True))
+        ]
+        tags = np.concatenate([np.zeros(0, dtype=np.int64), *given])
+        visits = random_visits(self.n_words, n_steps, rng)
+        uniforms = rng.random(visits.shape)
+        chain_gibbs.resample_tags(scores, *self.shape, self._table_stride, visits, uniforms, tags)
+        return self.split_words(tags)
 
     def is_choice(self) -> BoolArray:
         """The tags, not the transitions."""

@@ -11,6 +11,7 @@ from partita.kernels.forests import best as forest_best
 from partita.kernels.forests import inside as forest_inside
 from partita.kernels.forests import k_best as forest_k_best
 from partita.kernels.forests import layout as forest_layout
+from partita.kernels.forests import resample as forest_resample
 from partita.kernels.forests import sample as forest_sample
 from partita.structures.base import (
     ALL_FORBIDDEN,
@@ -158,6 +159,35 @@ class Forests(Structures):
         )
         samples = pieces(derivations, starts)
         return [samples[i * size : (i + 1) * size] for i in range(self.n_sentences)]
+
+    def resampled(
+        self,
+        scores: FloatArray,
+        structures: Sequence[Structure],
+        n_steps: int,
+        rng: np.random.Generator,
+    ) -> list[Structure]:
+        """Metropolis sampling: a step derives a node of the derivation anew, drawn at random.
+
+        O(edges) once for the inside sums, then a step costs as much as the derivation is long.
+        Every derivation can be reached, also where edges are forbidden.
+        """
+        given = [
+            checked_derivation(graph, derivation, index)
+            for index, (graph, derivation) in enumerate(
+                zip(self.hypergraphs, structures, strict=True)
+            )
+        ]
+        starts = _offsets([len(derivation) for derivation in given])
+        flat = np.concatenate([np.zeros(0, dtype=np.int64), *given])
+        n_nodes = self.node_offsets[-1]
+        inside, units, weights = np.empty(n_nodes), np.empty(n_nodes), np.empty(self.n_parts)
+        forest_inside.inside_and_weights(scores, *self._shape, inside, units, weights)
+        ends = np.zeros(self.n_sentences + 1, dtype=np.int64)
+        derivations = forest_resample.resample(
+            weights, *self._shape, self.part_offsets, flat, starts, n_steps, rng, ends
+        )
+        return pieces(derivations, ends)
 
     def is_choice(self) -> BoolArray:
         """All edges."""

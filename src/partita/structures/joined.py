@@ -8,6 +8,7 @@ import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray
 from partita.structures.base import Best, Inference, Structure, Structures
+from partita.structures.resampling import resampled
 
 
 class JoinedStructures(Structures):
@@ -94,6 +95,22 @@ class JoinedStructures(Structures):
         members = zip(self._with(scores), inference.state, strict=True)
         return _chained(
             [member.sample(mine, known, size, rng) for (member, mine), known in members]
+        )
+
+    def resampled(
+        self,
+        scores: FloatArray,
+        structures: Sequence[Structure],
+        n_steps: int,
+        rng: np.random.Generator,
+    ) -> list[Structure]:
+        """Those of the members."""
+        members = zip(self._with(scores), self._sentences, strict=True)
+        return _chained(
+            [
+                resampled(member, mine, structures[block], n_steps, rng)
+                for (member, mine), block in members
+            ]
         )
 
     def is_choice(self) -> BoolArray:

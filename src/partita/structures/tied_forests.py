@@ -134,6 +134,19 @@ class TiedForests(Structures):
             for tied, edges in self._with_scores(scores)
         ]
 
+    def resampled(
+        self,
+        scores: FloatArray,
+        structures: Sequence[Structure],
+        n_steps: int,
+        rng: np.random.Generator,
+    ) -> list[Structure]:
+        """A step derives a node anew, see `Forests.resampled`."""
+        return [
+            tied.forest.resampled(edges, [derivation], n_steps, rng)[0]
+            for (tied, edges), derivation in zip(self._with_scores(scores), structures, strict=True)
+        ]
+
     def is_choice(self) -> BoolArray:
         """All parts."""
         return np.ones(self.n_parts, dtype=np.bool_)

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
+from partita.kernels.trees import gibbs as tree_gibbs
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.base import ALL_FORBIDDEN, Best, Inference, Structure, Structures
 from partita.structures.batch import offsets, pieces, word_counts
 from partita.structures.labelled import best_labellings, labelled_covariance
+from partita.structures.resampling import random_partners, random_visits
 from partita.structures.tree_checks import check_tree, checked_row, why_empty
 
 
@@ -96,11 +98,8 @@ class Trees(Structures):
         """Labels are summed out, log sum_l exp(score), and shared out again: p(l | arc) p(arc)."""
         if self.n_labels is None:
             return self._infer_arcs(scores)
-        arcs = np.empty(self.arc_offsets[-1])
         marginals = np.empty(self.n_parts)
-        label_kernels.sum_labels(
-            scores, self.n_words, self.arc_offsets, self.n_labels, arcs, marginals
-        )
+        arcs = self._summed_arcs(scores, marginals)
         inference = self._infer_arcs(arcs)
         label_kernels.spread(inference.marginals, self.n_labels, marginals)
         return Inference(inference.log_partition, marginals, (arcs, inference))
@@ -188,16 +187,49 @@ class Trees(Structures):
     ) -> list[Structure]:
         """Heads first, then a label for each arc."""
         arcs, inner = self.arc_inference(scores, inference)
-        samples = self._sample_heads(arcs, inner, size, rng)
-        if self.n_labels is None:
-            return list(samples)
-        labelled = []
-        for first_arc, heads in zip(self.arc_offsets[:-1], samples, strict=True):
-            labels = np.empty_like(heads)
-            label_kernels.draw_labels(
-                scores, first_arc, heads, rng.random(heads.shape), self.n_labels, labels
+        return self._with_labels(scores, self._sample_heads(arcs, inner, size, rng), rng)
+
+    def resampled(
+        self,
+        scores: FloatArray,
+        structures: Sequence[Structure],
+        n_steps: int,
+        rng: np.random.Generator,
+    ) -> list[Structure]:
+        """Gibbs sampling, O(n²) a step: each word is hung elsewhere, in random order.
+
+        A word takes its subtree along; with a single root, it may also take the root's place. So
+        every tree can be reached where every arc is allowed. Labels are drawn at the end.
+        """
+        given = [
+            self._checked(structure, int(n_words), sentence)[0]
+            for sentence, (n_words, structure) in enumerate(
+                zip(self.n_words, structures, strict=True)
             )
-            labelled.append((heads, labels))
+        ]
+        heads = np.concatenate([np.zeros(0, dtype=np.int64), *given])
+        visits = random_visits(self.n_words, n_steps, rng)
+        partners = random_partners(self.n_words, visits, rng)
+        tree_gibbs.resample_heads(
+            self._summed_arcs(scores), self.arc_offsets, self.word_offsets, self.is_projective,
+            self.single_root, visits + 1, partners + 1, rng.random(visits.shape), heads,
+        )  # fmt: skip
+        rows = [row[np.newaxis] for row in self._split_words(heads)]
+        return [_first(structure) for structure in self._with_labels(scores, rows, rng)]
+
+    def _with_labels(
+        self, scores: FloatArray, heads: list[IntArray], rng: np.random.Generator
+    ) -> list[Structure]:
+        """Trees of each sentence, (size, n), each arc with a label where arcs have any."""
+        if self.n_labels is None:
+            return list(heads)
+        labelled = []
+        for first_arc, rows in zip(self.arc_offsets[:-1], heads, strict=True):
+            labels = np.empty_like(rows)
+            label_kernels.draw_labels(
+                scores, first_arc, rows, rng.random(rows.shape), self.n_labels, labels
+            )
+            labelled.append((rows, labels))
         return labelled
 
     def counts(self, structures: Sequence[Structure]) -> FloatArray:
@@ -259,6 +291,18 @@ class Trees(Structures):
     def _split_words(self, values: Array) -> list[Array]:
         return pieces(values, self.word_offsets)
 
+    def _summed_arcs(self, scores: FloatArray, shares: FloatArray | None = None) -> FloatArray:
+        """The log sum of each arc's labels; p(label | arc) is written to `shares`, (n_parts,)."""
+        if self.n_labels is None:
+            return scores
+        arcs = np.empty(self.arc_offsets[-1])
+        if shares is None:
+            shares = np.empty(self.n_parts)
+        label_kernels.sum_labels(
+            scores, self.n_words, self.arc_offsets, self.n_labels, arcs, shares
+        )
+        return arcs
+
     def _best_arcs(self, scores: FloatArray) -> FloatArray:
         """The score of each arc with its best label."""
         if self.n_labels is None:
@@ -266,3 +310,8 @@ class Trees(Structures):
         arcs = np.empty(self.arc_offsets[-1])
         label_kernels.best_labels(scores, self.n_words, self.arc_offsets, self.n_labels, arcs)
         return arcs
+
+
+def _first(structure: Structure) -> Structure:
+    """The first of several trees of a sentence: heads, or heads and labels."""
+    return tuple(rows[0] for rows in structure) if isinstance(structure, tuple) else structure[0]

@@ -33,33 +33,42 @@ def draw(cumulative, first, end, uniform):
 
 
 @kernel
-def sample(
-    weights, edges, star_offsets, tails, tail_offsets, roots, first_parts, size, rng, offsets
-):
-    """`size` derivations of each root in turn, end to end; offsets[d] is where each starts.
+def derive(cumulative, edges, star_offsets, tails, tail_offsets, first_part, node, rng, out, index):
+    """Append a derivation of a node to `out` from `index` on; returns `out` and where it ends.
 
     The leftmost node still to be derived gets an edge with probability proportional to its
     weight: one uniform number for each, except where a node has one edge only.
     """
+    stack = np.empty(16, dtype=np.int64)
+    stack[0], height = node, 1
+    while height > 0:
+        height -= 1
+        place, end = star_offsets[stack[height]], star_offsets[stack[height] + 1]
+        if end - place > 1:
+            place = draw(cumulative, place, end, rng.random())
+        out = with_room(out, index + 1)
+        out[index] = edges[place] - first_part
+        index += 1
+        stack = with_room(stack, height + tail_offsets[place + 1] - tail_offsets[place])
+        for position in range(tail_offsets[place + 1] - 1, tail_offsets[place] - 1, -1):
+            stack[height] = tails[position]
+            height += 1
+    return out, index
+
+
+@kernel
+def sample(
+    weights, edges, star_offsets, tails, tail_offsets, roots, first_parts, size, rng, offsets
+):
+    """`size` derivations of each root in turn, end to end; offsets[d] is where each starts."""
     cumulative = np.empty(len(weights))
     cumulate(weights, star_offsets, cumulative)
-    stack = np.empty(16, dtype=np.int64)
     out = np.empty(16, dtype=np.int64)
     index = 0
+    shape = (edges, star_offsets, tails, tail_offsets)
     for forest in range(len(roots)):
         for item in range(forest * size, (forest + 1) * size):
-            stack[0], height = roots[forest], 1
-            while height > 0:
-                height -= 1
-                place, end = star_offsets[stack[height]], star_offsets[stack[height] + 1]
-                if end - place > 1:
-                    place = draw(cumulative, place, end, rng.random())
-                out = with_room(out, index + 1)
-                out[index] = edges[place] - first_parts[forest]
-                index += 1
-                stack = with_room(stack, height + tail_offsets[place + 1] - tail_offsets[place])
-                for position in range(tail_offsets[place + 1] - 1, tail_offsets[place] - 1, -1):
-                    stack[height] = tails[position]
-                    height += 1
+            start = first_parts[forest], roots[forest]
+            out, index = derive(cumulative, *shape, *start, rng, out, index)
             offsets[item + 1] = index
     return out[:index]
