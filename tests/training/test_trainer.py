@@ -1,7 +1,6 @@
 """Whole runs: every optimiser at the same optimum, early stopping, logs, checkpoints."""
 
 import functools
-import io
 import json
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 
 from partita.objectives import Entropy, GeneralizedExpectation, Likelihood, ramp
-from partita.training.checkpoint import Record, write_checkpoint
+from partita.training.checkpoint import write_checkpoint
 from partita.training.corpus import MemoryCorpus
 from partita.training.model_file import ModelFileError
 from partita.training.optimisers import (
@@ -25,7 +24,6 @@ from partita.training.optimisers import (
     Linear,
 )
 from partita.training.penalties import Penalty
-from partita.training.progress import PlainDisplay, RichDisplay, choose_display
 from partita.training.trainer import train
 from small_corpora import (
     N_WEIGHTS,
@@ -282,44 +280,3 @@ def test_the_log_has_a_line_for_every_iteration(tmp_path, corpus):
     assert [event["loss"] for event in events[1:-1]] == [record.loss for record in result.history]
     assert events[1]["held_out"] is None
     assert events[-1]["reason"] == result.reason
-
-
-class _Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-RECORDS = [Record(i, 10.0 / i, 0.5, 0.25, 20.0 * i) for i in (1, 2, 3)]
-
-
-@pytest.mark.parametrize("stream", [io.StringIO(), _Terminal()])
-def test_plain_display(stream):
-    display = PlainDisplay(10, stream)
-    for record in RECORDS:
-        display.show(record)
-    display.close()
-    text = stream.getvalue()
-    assert "iteration 3: loss 3.333333, gradient 0.5, held out 0.25, at most 0:02:20 left" in text
-    assert text.count("\n") == (1 if stream.isatty() else 3)
-    assert text.count("\r") == (3 if stream.isatty() else 0)
-
-
-def test_rich_display(monkeypatch):
-    pytest.importorskip("rich")
-    terminal = _Terminal()
-    monkeypatch.setattr("sys.stderr", terminal)
-    display = choose_display(None, 10)
-    assert isinstance(display, RichDisplay)
-    for record in RECORDS:
-        display.show(record)
-    display.close()
-    assert "at most 0:02:20" in terminal.getvalue()
-
-
-def test_display_only_if_asked_or_on_a_terminal(monkeypatch, capsys, corpus):
-    train(corpus, LBFGS(n_iterations=2))
-    assert capsys.readouterr().err == ""
-    train(corpus, LBFGS(n_iterations=2), progress=True)
-    captured = capsys.readouterr()
-    assert "iteration 1: loss" in captured.err
-    assert captured.out == ""

@@ -15,6 +15,7 @@ from partita.training.optimisers import (
     ExpectationMaximisation,
 )
 from partita.training.penalties import Penalty
+from partita.training.progress import Display
 from partita.training.trainer import TrainingResult, minimise, train
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Adam",
     "Batch",
     "Corpus",
+    "Display",
     "ExpectationMaximisation",
     "ModelFileError",
     "Penalty",

@@ -6,7 +6,7 @@ same, bit for bit, for any number of threads or workers.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Self
 
@@ -20,6 +20,13 @@ from partita.training.summation import Part, Request, Sums, sum_by_shard, total
 from partita.training.support import Support, find_support
 
 MOST_SHARDS = 8
+
+Watcher = Callable[[float], None]
+"""Is told how much of a pass is done, 0 to 1; from any thread."""
+
+
+def unwatched(share: float) -> None:
+    """Nobody looks."""
 
 
 class Corpus(ABC):
@@ -35,6 +42,8 @@ class Corpus(ABC):
     n_words: int
     n_threads: int
     """How many threads may be used in this process."""
+    watcher: Watcher = staticmethod(unwatched)
+    """Is told of every pass; for the time of a run, by its display."""
 
     @abstractmethod
     def sums(
@@ -137,7 +146,9 @@ class MemoryCorpus(Corpus):
     ) -> Sums:
         """Statistics of the named terms over all batches, and the gradient if slopes are given."""
         request = Request({name: self.terms[name] for name in names}, weights, slopes)
-        shards = sum_by_shard(self.batches, request, self.n_shards, self.n_threads)
+        shards = sum_by_shard(
+            self.batches, request, self.n_shards, self.n_threads, watcher=self.watcher
+        )
         return total(Part(index, 1, sums) for index, sums in enumerate(shards))
 
     def add_gradient(

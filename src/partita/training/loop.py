@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,11 +14,12 @@ from partita.arrays import FloatArray
 from partita.files import StrPath, check_outputs
 from partita.structures.batch import whole_number
 from partita.training.checkpoint import CheckpointWriter, Record, Run, read_checkpoint
-from partita.training.corpus import Corpus
+from partita.training.corpus import Corpus, unwatched
 from partita.training.digests import DIGEST, digest
 from partita.training.interruption import Interrupted, break_if_interrupted, interruptible_run
+from partita.training.log import Log
 from partita.training.optimisers.base import Optimiser, Problem, options_of
-from partita.training.progress import Display, Log, choose_display
+from partita.training.progress import Display, NoDisplay
 
 HeldOut = Callable[[FloatArray], float]
 """Weights -> loss on data that are not trained on; less is better."""
@@ -67,14 +68,16 @@ class Loop:
     held_out: Corpus | HeldOut | None = None
     patience: int = 10
     outputs: Outputs = field(default_factory=Outputs)
+    display: Display = field(default_factory=NoDisplay)
 
-    def run(self, weights: FloatArray, *, progress: bool | None = None) -> TrainingResult:
+    def run(self, weights: FloatArray) -> TrainingResult:
         """From the weights, or from the checkpoint, to the end."""
         self._check(weights)
         self.outputs.check()
         about = self._about() if self.outputs.checkpoint or self.outputs.log else {}
         with contextlib.ExitStack() as stack:
             stack.enter_context(interruptible_run())
+            stack.enter_context(self._displayed())
             try:
                 run = self._begun(weights, about)
             except Interrupted as cause:
@@ -85,10 +88,8 @@ class Loop:
                 return TrainingResult(weights, float("nan"), 0, reason, (), interrupted=True)
             log = Log(self.outputs.log, about, run.history)
             stack.callback(log.close)
-            display = choose_display(progress, self.optimiser.n_iterations)
-            stack.callback(display.close)
             writer = CheckpointWriter(self.outputs.checkpoint, about)
-            run, reason, interrupted = self._iterate(run, writer, log, display)
+            run, reason, interrupted = self._iterate(run, writer, log)
             writer.write(run)
             log.end(reason)
         return TrainingResult(
@@ -100,21 +101,38 @@ class Loop:
             interrupted,
         )
 
-    def _iterate(
-        self, run: Run, writer: CheckpointWriter, log: Log, display: Display
-    ) -> tuple[Run, str, bool]:
+    @contextlib.contextmanager
+    def _displayed(self) -> Iterator[None]:
+        """Show the run, and what becomes of every pass over the data."""
+        watched = [
+            corpus for corpus in (self.problem.corpus, self.held_out) if isinstance(corpus, Corpus)
+        ]
+        self.display.begin(self.optimiser.n_iterations)
+        try:
+            for corpus in watched:
+                corpus.watcher = self.display.advance
+            yield
+        finally:
+            for corpus in watched:
+                corpus.watcher = unwatched
+            self.display.end()
+
+    def _iterate(self, run: Run, writer: CheckpointWriter, log: Log) -> tuple[Run, str, bool]:
         """Iterate until there is a reason to stop; the last run, the reason, whether a signal."""
-        written = time.monotonic()
+        written, told = time.monotonic(), {""}
         try:
             while (reason := self._reason(run)) is None:
                 break_if_interrupted()
                 # One assignment: an iteration that is broken off leaves the run before it.
                 run = self._advanced(run)
                 log.iteration(run.history[-1])
-                display.show(run.history[-1])
+                self.display.show(run.history[-1])
                 if time.monotonic() - written >= self.outputs.checkpoint_seconds:
                     writer.write(run)
                     written = time.monotonic()
+                for problem in {writer.problem, log.problem} - told:
+                    self.display.say(problem)
+                told = told | {writer.problem, log.problem}
         except Interrupted as cause:
             reason = (
                 f"Interrupted ({cause}) after {run.state.iteration} iterations; the weights are "

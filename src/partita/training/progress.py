@@ -1,85 +1,164 @@
-"""What a long run shows while it lasts, on standard error; and its log, a JSON object a line."""
+"""What a long run shows while it lasts.
 
-import contextlib
-import json
+A run tells a display what happens; what becomes of it is the display's business. Write one of your
+own to draw curves in a notebook or to report to a server, and pass it as `progress`.
+"""
+
 import math
-import os
 import sys
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from partita.files import atomic_writer
 from partita.training.checkpoint import Record
+
+SECONDS_BETWEEN = 10.0
+"""Between lines, where each is a new one."""
+SECONDS_ON_TERMINAL = 0.1
+"""Where a line is written over the one before."""
 
 
 class Display(ABC):
-    """Shows one iteration after the other."""
+    """Is told what happens in one run after the other."""
+
+    @abstractmethod
+    def begin(self, n_iterations: int) -> None:
+        """A run of so many iterations at most begins."""
 
     @abstractmethod
     def show(self, record: Record) -> None:
         """An iteration ended."""
 
     @abstractmethod
-    def close(self) -> None:
-        """The run ended."""
+    def advance(self, share: float) -> None:
+        """So much of a pass over the data is done, 0 to 1; told often, and from any thread."""
+
+    @abstractmethod
+    def say(self, text: str) -> None:
+        """There is something to tell, in a line: a stage begins, a file cannot be written."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """The run ended, one way or another."""
 
 
 class NoDisplay(Display):
     """Shows nothing."""
 
+    def begin(self, n_iterations: int) -> None:
+        """Nothing."""
+
     def show(self, record: Record) -> None:
         """Nothing."""
 
-    def close(self) -> None:
+    def advance(self, share: float) -> None:
+        """Nothing."""
+
+    def say(self, text: str) -> None:
+        """Nothing."""
+
+    def end(self) -> None:
         """Nothing."""
 
 
 class PlainDisplay(Display):
-    """One line: rewritten on a terminal, else a new one when enough time has passed."""
+    """One line: rewritten on a terminal, else a new one at least every ten seconds.
 
-    def __init__(self, n_iterations: int, stream: TextIO, seconds_between: float = 10.0) -> None:
-        self._n_iterations = n_iterations
-        self._stream = stream
-        self._seconds_between = 0.1 if stream.isatty() else seconds_between
+    Long passes over the data are shown in between, so that silence means trouble.
+    """
+
+    def __init__(self, stream: TextIO, seconds_between: float | None = None) -> None:
+        self._stream: TextIO | None = stream
+        self._is_terminal = stream.isatty()
+        default = SECONDS_ON_TERMINAL if self._is_terminal else SECONDS_BETWEEN
+        self._seconds_between = default if seconds_between is None else seconds_between
+        self._n_iterations = 0
         self._first: Record | None = None
-        self._shown = -math.inf
+        self._last: Record | None = None
+        self._began = self._shown = -math.inf
         self._width = 0
+
+    def begin(self, n_iterations: int) -> None:
+        """Forgets the run before."""
+        self._n_iterations = n_iterations
+        self._first = self._last = None
+        self._began = time.monotonic()
 
     def show(self, record: Record) -> None:
         """Writes the line, if the last one is old enough."""
-        self._first = self._first or record
-        if record.seconds - self._shown < self._seconds_between:
+        self._first, self._last = self._first or record, record
+        if self._is_due():
+            left = time_left(self._first, record, self._n_iterations)
+            self._rewrite(f"iteration {record.iteration}: {described(record)}, {left}")
+
+    def advance(self, share: float) -> None:
+        """Writes how far the pass is, if the last line is old enough."""
+        # Passes that end before a line is due are told by their iteration.
+        if time.monotonic() - max(self._shown, self._began) < max(self._seconds_between, 1.0):
             return
-        self._shown = record.seconds
-        left = time_left(self._first, record, self._n_iterations)
-        line = f"iteration {record.iteration}: {described(record)}, {left}"
-        if self._stream.isatty():
-            self._stream.write("\r" + line.ljust(self._width))
+        number = self._last.iteration + 1 if self._last else 1
+        seconds = time.monotonic() - self._began
+        self._rewrite(
+            f"iteration {number}: {share:.0%} of a pass over the data, {clock(seconds)} since the "
+            "run began"
+        )
+
+    def say(self, text: str) -> None:
+        """Writes a line of its own."""
+        self._end_line()
+        self._write(text + "\n")
+
+    def end(self) -> None:
+        """Leaves the cursor on a new line."""
+        self._end_line()
+
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._shown >= self._seconds_between
+
+    def _rewrite(self, line: str) -> None:
+        self._shown = time.monotonic()
+        if self._is_terminal:
+            self._write("\r" + line.ljust(self._width))
             self._width = len(line)
         else:
-            self._stream.write(line + "\n")
-        self._stream.flush()
+            self._write(line + "\n")
 
-    def close(self) -> None:
-        """Leaves the cursor on a new line."""
+    def _end_line(self) -> None:
         if self._width:
-            self._stream.write("\n")
+            self._write("\n")
+            self._width = 0
+
+    def _write(self, text: str) -> None:
+        if self._stream is None:
+            return
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            # Nobody looks any more (a closed pipe, a closed window): no reason to lose the model.
+            self._stream = None
 
 
 class RichDisplay(Display):
     """A bar with the same numbers, by the optional package `rich`."""
 
-    def __init__(self, n_iterations: int) -> None:
+    def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
+
+        self._console = Console(file=stream)
+        self._bars: Any = None
+        self._task: Any = None
+        self._n_iterations = 0
+        self._first: Record | None = None
+        self._numbers = ""
+
+    def begin(self, n_iterations: int) -> None:
+        """A new bar."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-        self._n_iterations = n_iterations
-        self._first: Record | None = None
+        self._first, self._numbers, self._n_iterations = None, "", n_iterations
         numbers = TextColumn("{task.fields[numbers]}")
-        self._bars = Progress(
-            BarColumn(20), MofNCompleteColumn(), numbers, console=Console(stderr=True)
-        )
+        self._bars = Progress(BarColumn(20), MofNCompleteColumn(), numbers, console=self._console)
         self._task = self._bars.add_task("", total=n_iterations, numbers="")
         self._bars.start()
 
@@ -87,25 +166,47 @@ class RichDisplay(Display):
         """Moves the bar."""
         self._first = self._first or record
         left = time_left(self._first, record, self._n_iterations)
-        numbers = f"{described(record)}, {left}"
-        self._bars.update(self._task, completed=record.iteration, numbers=numbers)
+        self._numbers = f"{described(record)}, {left}"
+        self._bars.update(self._task, completed=record.iteration, numbers=self._numbers)
 
-    def close(self) -> None:
+    def advance(self, share: float) -> None:
+        """How far the pass is, behind the numbers; the bar itself is drawn ten times a second."""
+        if self._bars is not None and share < 1.0:
+            self._bars.update(self._task, numbers=f"{self._numbers} ({share:.0%})")
+
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        self._console.print(text, markup=False, highlight=False)
+
+    def end(self) -> None:
         """Leaves the bar as it is."""
-        self._bars.stop()
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
 
 
-def choose_display(progress: bool | None, n_iterations: int) -> Display:
-    """A display if asked for, or if standard error is a terminal and nobody asked for none."""
-    wanted = sys.stderr.isatty() if progress is None else progress
-    if not wanted:
+def choose_display(progress: bool | Display | None = None, stream: TextIO | None = None) -> Display:
+    """A display as it is; or one on a stream, if asked for, or if it is a terminal and not refused.
+
+    The stream is standard error if none is given.
+
+    >>> import io
+    >>> display = choose_display(True, io.StringIO())
+    >>> type(display).__name__, type(choose_display(None, io.StringIO())).__name__
+    ('PlainDisplay', 'NoDisplay')
+    """
+    if isinstance(progress, Display):
+        return progress
+    stream = stream or sys.stderr
+    # A program without a console has no standard error.
+    if stream is None or stream.closed or not (stream.isatty() if progress is None else progress):
         return NoDisplay()
-    if not sys.stderr.isatty():
-        return PlainDisplay(n_iterations, sys.stderr)
+    if not stream.isatty():
+        return PlainDisplay(stream)
     try:
-        return RichDisplay(n_iterations)
+        return RichDisplay(stream)
     except ImportError:
-        return PlainDisplay(n_iterations, sys.stderr)
+        return PlainDisplay(stream)
 
 
 def described(record: Record) -> str:
@@ -130,72 +231,14 @@ def time_left(first: Record, last: Record, n_iterations: int) -> str:
     if last.iteration == first.iteration:
         return "time left unknown"
     pace = (last.seconds - first.seconds) / (last.iteration - first.iteration)
-    seconds = round(pace * max(n_iterations - last.iteration, 0))
-    return f"at most {seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left"
+    return f"at most {clock(pace * max(n_iterations - last.iteration, 0))} left"
 
 
-class Log:
-    """A file with a JSON object for the start, for each iteration, and for the end of a run.
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds.
 
-    It is begun anew from the history of the run, so that a resumed run leaves the same log as an
-    unbroken one, but for the seconds. Where it cannot be written it ends, and the run goes on.
+    >>> clock(3725.4)
+    '1:02:05'
     """
-
-    def __init__(
-        self,
-        path: str | os.PathLike[str] | None,
-        about: dict[str, Any],
-        history: Sequence[Record],
-    ) -> None:
-        self._path = path
-        self._file: TextIO | None = None
-        self.problem = ""
-        """A sentence that says why the log has no end; empty if it has one."""
-        if path is None:
-            return
-        events = [{"event": "start", **about}, *map(_event, history)]
-        lines = "".join(json.dumps(event) + "\n" for event in events)
-        with self._noting_problems():
-            with atomic_writer(path) as file:
-                file.write(lines.encode())
-            self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (closed by `close`)
-
-    def iteration(self, record: Record) -> None:
-        """An iteration ended."""
-        self._write(_event(record))
-
-    def end(self, reason: str) -> None:
-        """The run ended."""
-        self._write({"event": "end", "reason": reason})
-
-    def close(self) -> None:
-        """Closes the file, however the run ended."""
-        if self._file is not None:
-            # What could not be written before cannot be written now.
-            with contextlib.suppress(OSError):
-                self._file.close()
-            self._file = None
-
-    def _write(self, event: dict[str, Any]) -> None:
-        if self._file is None:
-            return
-        with self._noting_problems():
-            self._file.write(json.dumps(event) + "\n")
-            self._file.flush()
-
-    @contextlib.contextmanager
-    def _noting_problems(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            path = os.fspath(self._path or "")
-            self.problem = f"The log {path} could not be written: {error.strerror or error}."
-            self.close()
-
-
-def _event(record: Record) -> dict[str, Any]:
-    """A record as JSON, which knows no infinity and no NaN."""
-    numbers = {
-        name: value if math.isfinite(value) else None for name, value in record._asdict().items()
-    }
-    return {"event": "iteration", **numbers}
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"

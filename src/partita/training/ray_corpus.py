@@ -91,6 +91,7 @@ class RayCorpus(Corpus):
         while unheard:
             break_if_interrupted()
             _, unheard = ray.wait(unheard, num_returns=len(unheard), timeout=SECONDS_TO_HEED)
+            self.watcher(1.0 - len(unheard) / len(answers))
         # Workers are asked all at once and heard in order, not as they finish.
         sums = total(part for answer in answers for part in ray.get(answer))
         if sums.gradient is None or sums.gradient.flags.writeable:

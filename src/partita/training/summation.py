@@ -8,7 +8,7 @@ shard, which needs no memory beyond the result, keeps three threads busy.
 
 import itertools
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -54,13 +54,17 @@ def sum_by_shard(
     n_shards: int,
     n_threads: int,
     out: FloatArray | None = None,
+    watcher: Callable[[float], None] | None = None,
 ) -> list[Sums]:
-    """The sums of each shard, shards in order; the gradient of the first is added to `out`."""
+    """The sums of each shard, shards in order; the gradient of the first is added to `out`.
+
+    `watcher` is told after each batch what share of them is done.
+    """
     buffers: list[FloatArray | None] = [None] * n_shards
     if request.slopes is not None:
         fresh = [np.zeros_like(request.weights) for _ in range(n_shards - (out is not None))]
         buffers = [*([] if out is None else [out]), *fresh]
-    sweep = _Sweep(batches, request, buffers)
+    sweep = _Sweep(batches, request, buffers, watcher)
     _run(sweep, min(n_threads, len(batches)))
     return [
         Sums(_added(sweep.statistics[shard::n_shards], request.objectives), buffer)
@@ -123,11 +127,16 @@ class _Sweep:
     """One pass over batches that several threads make together."""
 
     def __init__(
-        self, batches: Sequence[Batch], request: Request, buffers: Sequence[FloatArray | None]
+        self,
+        batches: Sequence[Batch],
+        request: Request,
+        buffers: Sequence[FloatArray | None],
+        watcher: Callable[[float], None] | None,
     ) -> None:
         self.statistics: list[dict[str, FloatArray]] = [{} for _ in batches]
         self._batches = batches
         self._request = request
+        self._watcher = watcher
         self._queues = [_Queue(buffer) for buffer in buffers]
         self._next: Iterator[int] = itertools.count()
         self._n_waiting = 0
@@ -140,6 +149,8 @@ class _Sweep:
         while (index := next(self._next)) < len(self._batches) and not self._stopped:
             break_if_interrupted()
             self._take(index)
+            if self._watcher is not None:
+                self._watcher((index + 1) / len(self._batches))
             with self._changed:
                 self._changed.wait_for(lambda: self._stopped or self._n_waiting <= most_waiting)
 

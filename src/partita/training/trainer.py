@@ -13,6 +13,7 @@ from partita.training.optimisers.base import CorpusProblem, Function, FunctionPr
 from partita.training.optimisers.lbfgs import LBFGS
 from partita.training.optimisers.owlqn import OWLQN
 from partita.training.penalties import Penalty
+from partita.training.progress import Display, choose_display
 
 __all__ = ["HeldOut", "Path", "TrainingResult", "minimise", "train"]
 
@@ -32,7 +33,7 @@ def train(
     checkpoint_seconds: float = 60.0,
     resume: bool = False,
     log: Path | None = None,
-    progress: bool | None = None,
+    progress: bool | Display | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> TrainingResult:
     """Weights that minimise the objective of a corpus plus a penalty.
@@ -62,7 +63,8 @@ def train(
     log
         A file that gets a JSON object a line for every iteration.
     progress
-        Whether to show progress on standard error; where that is a terminal if left out.
+        Whether to show progress on standard error, where that is a terminal if left out; or a
+        `Display` that is told what happens.
     about
         More that a run in a checkpoint must agree with: plain values by name, such as the options
         of an estimator, or the `digest` of something larger under a name that ends in `DIGEST`.
@@ -93,8 +95,8 @@ def train(
     default = OWLQN() if problem.penalty.l1 else LBFGS()
     start = np.zeros(corpus.n_weights) if weights is None else np.array(weights, dtype=np.float64)
     outputs = Outputs(checkpoint, checkpoint_seconds, resume, log, about or {})
-    loop = Loop(problem, optimiser or default, held_out, patience, outputs)
-    return loop.run(start, progress=progress)
+    display = choose_display(progress)
+    return Loop(problem, optimiser or default, held_out, patience, outputs, display).run(start)
 
 
 def minimise(
@@ -114,5 +116,4 @@ def minimise(
     """
     problem = FunctionProblem(function, len(weights), penalty)
     default = OWLQN() if problem.penalty.l1 else LBFGS()
-    loop = Loop(problem, optimiser or default)
-    return loop.run(np.array(weights, dtype=np.float64), progress=False)
+    return Loop(problem, optimiser or default).run(np.array(weights, dtype=np.float64))

@@ -200,7 +200,8 @@ class Aligner(Parameters):
         n_iterations = self.model1_iterations
         if self.model != "model1":
             n_iterations += self.n_iterations
-        display = choose_display(self.progress, n_iterations)
+        display = choose_display(self.progress)
+        display.begin(n_iterations)
         self.history_: list[tuple[str, int, float]] = []
         begin = time.perf_counter()
 
@@ -213,7 +214,7 @@ class Aligner(Parameters):
         try:
             models = self._train_directions(numbers, len(words[0]), len(words[1]), report)
         finally:
-            display.close()
+            display.end()
         forward, backward = (
             replace(model, table=for_new_text(model.table, one, two))
             for model, one, two in zip(models, words, words[::-1], strict=True)

@@ -134,6 +134,7 @@ class Stochastic(Optimiser[StochasticState]):
             squares += self._moved(step, new, corpus.n_threads)
             averaged = self.average_from is not None and state.iteration >= self.average_from
             new = replace(new, n_steps=new.n_steps + 1, n_averaged=new.n_averaged + averaged)
+            corpus.watcher((start + len(chosen)) / len(order))
         loss += problem.penalty.smooth(new.weights) + problem.penalty.absolute(new.weights)
         return replace(
             new,
