@@ -20,7 +20,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     # Whoever says nothing asks what there is to say.
     options = build_parser().parse_args(given or ["--help"])
-    _announce_compilation()
     if getattr(options, "resume", False) and options.checkpoint:
         is_there = Path(options.checkpoint).exists()
         words = "Going on from" if is_there else "Starting anew, since there is no"
@@ -43,10 +42,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"partita: {error}", file=sys.stderr)
         return 2
     return status or 0
-
-
-def _announce_compilation() -> None:
-    """Say why the very first command takes longer: Numba compiles, and keeps what it compiled."""
-    kernels = Path(__file__).parent.parent / "kernels"
-    if not any(kernels.glob("*/__pycache__/*.nbi")) and os.access(kernels, os.W_OK):
-        print("First use: compiling what this needs takes a while, once.", file=sys.stderr)

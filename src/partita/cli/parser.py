@@ -75,7 +75,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> Parser:
     """The parser of the whole command line."""
-    from partita.cli import demo, inspect, select, simulate
+    from partita.cli import compile, demo, inspect, select, simulate
     from partita.cli.evaluate import command as evaluate
     from partita.cli.explain import command as explain
     from partita.cli.predict import command as predict
@@ -91,6 +91,6 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"partita {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
-    for module in (train, predict, evaluate, inspect, explain, select, simulate, demo):
+    for module in (train, predict, evaluate, inspect, explain, select, simulate, compile, demo):
         module.add(commands)
     return parser

@@ -2,6 +2,10 @@
 
 from numba import njit
 
+from partita.kernels.cache import choose_folder
+
+choose_folder()
+
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 """Compiled once and kept on disk, without the GIL, with IEEE division instead of exceptions.
 

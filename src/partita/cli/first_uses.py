@@ -1,0 +1,106 @@
+"""Small pieces of work that use every kernel a user is likely to need; for `partita compile`."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+import partita as pt
+
+WORDS = [["the", "dog", "sees", "a", "cat"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+TAGS = [["D", "N", "V", "D", "N"], ["D", "N", "V"], ["N", "V"]]
+HEADS = [[2, 3, 0, 5, 3], [2, 3, 0], [2, 0]]
+LABELS = [["det", "nsubj", "root", "det", "obj"], ["det", "nsubj", "root"], ["nsubj", "root"]]
+TARGET = [["der", "Hund", "sieht", "eine", "Katze"], ["eine", "Katze", "schläft"]]
+
+
+def ask(p: "pt.LinearChain | pt.ProjectiveTree | pt.SpanningTree") -> None:
+    """Every question that any distribution answers."""
+    rng = np.random.default_rng(0)
+    assert p.marginals is not None
+    assert p.entropy is not None
+    assert p.argmax is not None
+    p.entropy_gradient()
+    p.k_best(2)
+    p.sample(2, rng)
+
+
+def chain() -> None:
+    """Shared transitions and transitions by position, few tags and many."""
+    rng = np.random.default_rng(0)
+    for n_tags in (3, 20):
+        ask(pt.LinearChain(rng.normal(size=(4, n_tags)), rng.normal(size=(n_tags, n_tags))))
+        ask(pt.LinearChain(rng.normal(size=(4, n_tags)), rng.normal(size=(3, n_tags, n_tags))))
+
+
+def trees(kind: "type[pt.ProjectiveTree] | type[pt.SpanningTree]") -> None:
+    """One root and many."""
+    rng = np.random.default_rng(0)
+    for single_root in (False, True):
+        ask(kind(rng.normal(size=(6, 6)), single_root=single_root))
+
+
+def forest() -> None:
+    """A small hypergraph."""
+    hypergraph = pt.Hypergraph([0, 1, 2, 2], [[], [], [0, 1], [1, 1]], 2)
+    p = pt.HypergraphDistribution(hypergraph, [0.0, 0.1, 0.2, 0.3])
+    assert p.marginals is not None
+    p.k_best(2)
+    p.sample(2, np.random.default_rng(0))
+
+
+def tagger() -> None:
+    """All pairs and observed ones, by all sentences and by mini-batches."""
+    for options in ({}, {"pairs": "observed"}, {"optimiser": "adagrad"}, {"entropy_weight": 0.1}):
+        unlabelled = WORDS if "entropy_weight" in options else []
+        found = pt.Tagger(max_iterations=2, progress=False, **options)
+        found.fit(WORDS, TAGS, unlabelled=unlabelled)
+        found.predict(WORDS)
+        found.predict_marginals(WORDS)
+
+
+def hmm() -> None:
+    """Without any tags."""
+    found = pt.HiddenMarkovTagger(n_tags=2, max_iterations=2, progress=False).fit(WORDS)
+    found.predict(WORDS)
+
+
+def parser() -> None:
+    """Projective and not, with labels."""
+    sentences = [
+        list(zip(words, tags, strict=True)) for words, tags in zip(WORDS, TAGS, strict=True)
+    ]
+    for projective in (True, False):
+        found = pt.DependencyParser(
+            projective=projective, n_bits=10, label_bits=6, max_iterations=1, progress=False
+        )
+        found.fit(sentences, HEADS, LABELS)
+        found.predict(sentences)
+        found.predict_marginals(sentences)
+
+
+def aligner() -> None:
+    """Hidden Markov models in agreement, and the CRF."""
+    for model in ("hmm", "crf"):
+        found = pt.Aligner(model=model, progress=False).fit(WORDS[:2], TARGET)
+        found.predict(WORDS[:2], TARGET)
+
+
+def translator() -> None:
+    """Both grammars."""
+    for grammar in ("itg", "hiero"):
+        found = pt.Translator(grammar=grammar, progress=False)
+        found.fit(WORDS[:2] * 4, TARGET * 4)
+        found.predict(WORDS[:2])
+
+
+FIRST_USES: dict[str, Callable[[], None]] = {
+    "chain": chain,
+    "projective": lambda: trees(pt.ProjectiveTree),
+    "spanning": lambda: trees(pt.SpanningTree),
+    "forest": forest,
+    "tagger": tagger,
+    "hmm": hmm,
+    "parser": parser,
+    "aligner": aligner,
+    "translator": translator,
+}

@@ -1,0 +1,92 @@
+"""Where compiled code is kept, and a word about it when compiling takes long."""
+
+import logging
+import os
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import event
+
+PATIENCE = 2.0
+"""Seconds of compilation after which a user is told what the waiting is for."""
+LOGGER = logging.getLogger("partita")
+
+
+def choose_folder() -> None:
+    """Keep compiled code beside the sources; else with the user's caches; else in a folder in /tmp.
+
+    Numba does the first two by itself, and refuses to work where neither can be written to, as in
+    a container with a read-only file system.
+    """
+    if numba.config.CACHE_DIR or _is_writable(Path(__file__).parent / "__pycache__"):
+        return
+    from numba.misc.appdirs import AppDirs
+
+    if _is_writable(Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)):
+        return
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    folder = Path(tempfile.gettempdir()) / f"partita-{user}"
+    numba.config.CACHE_DIR = str(folder)
+    LOGGER.warning(
+        "partita: its folder and the user's cache are read-only, so compiled code is kept in %s. "
+        "Set NUMBA_CACHE_DIR to a folder that lasts to compile only once.",
+        folder,
+    )
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether a file can be written there; the folder is made if it is missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+class Announcer(event.Listener):  # type: ignore[misc]
+    """Says once, when compiling has taken more than two seconds, that it does and how to avoid it.
+
+    Compilations nest: the time is that of the outermost ones of a thread.
+    """
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+        self._seconds = 0.0
+        self.has_spoken = False
+
+    def on_start(self, event: Any) -> None:
+        """A function begins to be compiled."""
+        depth = getattr(self._local, "depth", 0)
+        if depth == 0:
+            self._local.began = time.monotonic()
+        self._local.depth = depth + 1
+        self._speak(event, self._seconds + time.monotonic() - self._local.began)
+
+    def on_end(self, event: Any) -> None:
+        """It is compiled."""
+        self._local.depth -= 1
+        seconds = time.monotonic() - self._local.began
+        self._speak(event, self._seconds + seconds)
+        if self._local.depth == 0:
+            self._seconds += seconds
+
+    def _speak(self, event: Any, seconds: float) -> None:
+        module = event.data["dispatcher"].py_func.__module__
+        if self.has_spoken or seconds < PATIENCE or not module.startswith("partita."):
+            return
+        self.has_spoken = True
+        what = module.removeprefix("partita.kernels.").partition(".")[0]
+        LOGGER.warning(
+            "partita: compiling what this needs (%s), once; it is kept for the next time. "
+            "`partita compile` does it for everything.",
+            what,
+        )
+
+
+ANNOUNCER = Announcer()
+event.register("numba:compile", ANNOUNCER)

@@ -1,0 +1,69 @@
+"""Where compiled code goes, and what a user is told while it is made."""
+
+import logging
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numba
+
+from partita.kernels import cache
+
+
+def test_a_folder_of_its_own_where_nothing_else_can_be_written(monkeypatch, caplog, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(cache, "_is_writable", lambda folder: False)
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    with caplog.at_level(logging.WARNING, "partita"):
+        cache.choose_folder()
+    assert numba.config.CACHE_DIR.startswith(str(tmp_path))
+    assert "Set NUMBA_CACHE_DIR" in caplog.text
+
+
+def test_the_users_own_choice_stays(monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "/mine")
+    monkeypatch.setattr(cache, "_is_writable", lambda folder: False)
+    cache.choose_folder()
+    assert numba.config.CACHE_DIR == "/mine"
+
+
+def test_folders_that_can_be_written_to(tmp_path):
+    assert cache._is_writable(tmp_path / "new")
+    (tmp_path / "file").write_text("")
+    assert not cache._is_writable(tmp_path / "file")
+
+
+def event(module):
+    function = SimpleNamespace(__module__=module)
+    return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
+
+
+def test_long_compilations_are_announced_once(monkeypatch, caplog):
+    clock = iter([0.0, 0.0, 1.0, 1.0, 5.0, 5.0, 7.0, 7.0, 9.0, 9.0, 10.0, 10.0])
+    monkeypatch.setattr(cache.time, "monotonic", lambda: next(clock))
+    announcer = cache.Announcer()
+    chains, other = event("partita.kernels.chains.scaled"), event("somebody.else")
+    with caplog.at_level(logging.WARNING, "partita"):
+        announcer.on_start(other)
+        announcer.on_end(other)
+        announcer.on_start(other)
+        assert not caplog.records
+        announcer.on_start(chains)
+        announcer.on_end(chains)
+        announcer.on_end(other)
+    assert [record.args for record in caplog.records] == [("chains",)]
+
+
+def test_a_folder_that_is_chosen_is_used_and_silent_the_second_time(tmp_path):
+    code = "from partita.text.vocabulary import HashedVocabulary as V; V(8)['a']"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+        )
+        for _ in range(2)
+    ]
+    assert [each.returncode for each in runs] == [0, 0]
+    assert list(tmp_path.rglob("*.nbi"))
+    assert runs[1].stderr == ""
