@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from partita.cli.outputs import check_outputs
 from partita.cli.parser import build_parser
 
 __all__ = ["main"]
@@ -25,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words = "Going on from" if is_there else "Starting anew, since there is no"
         print(f"{words} {options.checkpoint}", file=sys.stderr)
     try:
+        check_outputs(options)
         status = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:

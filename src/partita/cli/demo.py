@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from partita.cli.models import check_output
 from partita.cli.options import Commands, Options, add_command, say, write
 
 REPORT = "partita-report.html"
@@ -24,7 +23,6 @@ def add(commands: Commands) -> None:
 
 def run(options: Options) -> None:
     """Run everything, and say where the report is."""
-    check_output(options.output)
     say("Partita's demonstration. The first run compiles what it needs, which takes longer.")
     from partita.demo import write_report
 

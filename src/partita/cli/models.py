@@ -1,7 +1,5 @@
 """Model files: what kind they are, and what the command must know to use them."""
 
-import errno
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -82,17 +80,6 @@ def save_model(path: str, estimator: Any, about: Mapping[str, Any]) -> None:
         files.write(path, estimator, {ABOUT: dict(about)})
     else:
         estimator.save(path, {ABOUT: dict(about)})
-
-
-def check_output(path: str) -> None:
-    """Fail before the work rather than after it, if a file cannot be written."""
-    directory = os.path.dirname(os.path.abspath(path))
-    if os.path.isdir(path):
-        raise IsADirectoryError(errno.EISDIR, "Is a directory; name a file", path)
-    if not os.path.isdir(directory):
-        raise FileNotFoundError(errno.ENOENT, "No such directory", directory)
-    if not os.access(directory, os.W_OK):
-        raise PermissionError(errno.EACCES, "The directory cannot be written to", directory)
 
 
 def tag_column(document: Document, chosen: str | None) -> str:

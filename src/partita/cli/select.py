@@ -5,7 +5,7 @@ from typing import Any
 
 from partita.cli.families import Family, run_family
 from partita.cli.labels import add_fixed, fixed_tags
-from partita.cli.models import Model, check_output, load_model, tag_column
+from partita.cli.models import Model, load_model, tag_column
 from partita.cli.options import (
     Argument,
     Commands,
@@ -73,8 +73,6 @@ def add(commands: Commands) -> None:
 
 def run(options: Options) -> None:
     """Rank, and write what comes first."""
-    if options.output != STANDARD:
-        check_output(options.output)
     if options.batch_words < 1:
         raise ValueError(f"--batch-words is {options.batch_words}; expected 1 or more.")
     run_family(FAMILIES, load_model(options.model), options)

@@ -3,7 +3,7 @@
 from functools import partial
 
 from partita.cli.labels import read_labelled
-from partita.cli.models import check_output, estimator_class
+from partita.cli.models import estimator_class
 from partita.cli.options import (
     Argument,
     Commands,
@@ -63,8 +63,6 @@ def run(options: Options) -> None:
     """Replay, and print the curves and the words that are needed."""
     from partita.estimators.tagging.simulation import Corpus, Point, simulate
 
-    if options.diagram is not None:
-        check_output(options.diagram)
     estimator = make_estimator(options, options.kind)
     pool = read_labelled([options.pool], options)
     test = read_labelled([options.test], options)

@@ -5,7 +5,7 @@ from partita.cli.evaluate import tags as evaluate_tags
 from partita.cli.evaluate import translations as evaluate_translations
 from partita.cli.evaluate import trees as evaluate_trees
 from partita.cli.families import add_families, run_family
-from partita.cli.models import check_output, load_model
+from partita.cli.models import load_model
 from partita.cli.options import Commands, Options, add_command, add_reading
 
 FAMILIES = (
@@ -28,6 +28,4 @@ def add(commands: Commands) -> None:
 
 def run(options: Options) -> None:
     """Predict, compare, and print."""
-    if options.diagram is not None:
-        check_output(options.diagram)
     run_family(FAMILIES, load_model(options.model), options)

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from partita.cli.answers import chosen_sentence, chosen_word
 from partita.cli.families import Family
-from partita.cli.models import Model, check_output
+from partita.cli.models import Model
 from partita.cli.options import Argument, Options, say, write
+from partita.cli.outputs import check_output
 from partita.cli.predict.trees import drawing
 from partita.cli.treebanks import read_words
 

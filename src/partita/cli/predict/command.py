@@ -1,7 +1,7 @@
 """`partita predict MODEL INPUT`: the input with answers, and whatever else is asked about them."""
 
 from partita.cli.families import add_families, run_family
-from partita.cli.models import check_output, load_model
+from partita.cli.models import load_model
 from partita.cli.options import Commands, Options, add_command, add_reading, say
 from partita.cli.predict import links as predict_links
 from partita.cli.predict import tags as predict_tags
@@ -34,8 +34,6 @@ def add(commands: Commands) -> None:
 
 def run(options: Options) -> None:
     """Predict and write."""
-    if options.output != STANDARD:
-        check_output(options.output)
     run_family(FAMILIES, load_model(options.model), options)
     if options.output != STANDARD:
         say(f"Wrote {options.output}")

@@ -5,7 +5,7 @@ from typing import Any
 
 from partita.cli.bitexts import read_pairs
 from partita.cli.links import read_links, say_skipped
-from partita.cli.models import check_output, estimator_class, save_model
+from partita.cli.models import estimator_class, save_model
 from partita.cli.options import (
     Argument,
     Commands,
@@ -109,7 +109,6 @@ def add(commands: Commands) -> None:
 
 def run(options: Options) -> None:
     """Train and write the model."""
-    check_output(options.output)
     pairs, alignments = read_lessons(options)
     aligner = estimator_class("aligner")(**given(options, ARGUMENTS))
     source, target = [pair.source for pair in pairs], [pair.target for pair in pairs]

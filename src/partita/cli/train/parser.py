@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from partita.cli.models import check_output, estimator_class, save_model
+from partita.cli.models import estimator_class, save_model
 from partita.cli.options import (
     Commands,
     Options,
@@ -58,7 +58,6 @@ def _rules(options: Options) -> dict[str, Any]:
 
 def run(options: Options) -> int:
     """Train and write the model; 1 if the training was interrupted."""
-    check_output(options.output)
     parser = make_estimator(options, "parser", **_rules(options))
     trees = read_trees(options.train, options)
     unlabelled: list[Sentence] = []

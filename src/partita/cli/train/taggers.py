@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from partita.cli.labels import add_lessons, read_lessons
-from partita.cli.models import check_output, estimator_class, save_model
+from partita.cli.models import estimator_class, save_model
 from partita.cli.options import (
     Commands,
     Options,
@@ -41,7 +41,6 @@ def options_of_kind(kind: str) -> Callable[[Parser], None]:
 
 def run(kind: str, options: Options) -> int:
     """Train and write the model; 1 if the training was interrupted."""
-    check_output(options.output)
     tagger = make_estimator(options, kind)
     files = read_lessons(options)
     labelled = files.labelled

@@ -1,7 +1,7 @@
 """`partita train translator`: a latent-variable CRF over synchronous derivations."""
 
 from partita.cli.bitexts import add_bitext, read_held_out, read_pairs
-from partita.cli.models import check_output, estimator_class, save_model
+from partita.cli.models import estimator_class, save_model
 from partita.cli.options import (
     RUN,
     Argument,
@@ -58,7 +58,6 @@ def add(commands: Commands) -> None:
 
 def run(options: Options) -> int:
     """Train and write the model; 1 if the training was interrupted."""
-    check_output(options.output)
     bitext = read_pairs(options.source, options.target)
     held_out = read_held_out(options.held_out)
     translator = estimator_class("translator")(**{"progress": True, **given(options, ARGUMENTS)})
