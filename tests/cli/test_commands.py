@@ -18,7 +18,7 @@ def test_from_file_to_tags(run, kind):
     status, out, err = run(f"predict {kind}.model raw.txt")
     assert (status, out.split("\n")[:2]) == (0, ["the\tDET", "small\tADJ"])
     assert out.count("\n\n") == 2
-    assert "Read raw.txt: plain text, 2 sentences, 6 words" in err
+    assert "Reading raw.txt: plain text\nRead raw.txt: 2 sentences, 6 words" in err
 
 
 @pytest.mark.parametrize("kind", ["tagger", "hmm"])
@@ -268,3 +268,17 @@ def test_a_resumed_run_says_so(run, tmp_path):
         status, _, messages = run(line, folder=tmp_path)
         assert status == 0
         assert f"{words} {tmp_path}/my.ckpt" in messages
+
+
+@pytest.mark.parametrize("kind", ["tagger", "hmm"])
+def test_batches_change_nothing(run, kind, tmp_path):
+    outputs = []
+    for batch in (1, 2, 1000):
+        path = tmp_path / f"out{batch}"
+        line = f"predict {kind}.model train.conllu --probability --batch {batch} -o {path}"
+        assert run(line)[0] == 0
+        outputs.append(path.read_text())
+    assert outputs[0] == outputs[1] == outputs[2]
+    status, _, err = run(f"predict {kind}.model train.conllu --batch 0")
+    assert status == 2
+    assert "--batch is 0; expected 1 or more" in err

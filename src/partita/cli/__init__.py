@@ -10,7 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from partita.cli.outputs import check_outputs
+from partita.cli.options import say_once
+from partita.cli.outputs import check_files
 from partita.cli.parser import build_parser
 
 __all__ = ["main"]
@@ -25,8 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         is_there = Path(options.checkpoint).exists()
         words = "Going on from" if is_there else "Starting anew, since there is no"
         print(f"{words} {options.checkpoint}", file=sys.stderr)
+    say_once.cache_clear()
     try:
-        check_outputs(options)
+        check_files(options)
         status = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:

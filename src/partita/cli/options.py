@@ -2,19 +2,22 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from partita.cli.parser import Parser
 from partita.data.errors import DataError
 from partita.data.formats import FORMATS, Document, read_sentences
+from partita.data.streams import stream_documents
 
 if TYPE_CHECKING:
     from partita.estimators.options import Declared, Option
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 Options: TypeAlias = argparse.Namespace
+BATCH = 1000
 MODEL = "MODEL"
 """The metavar of options whose value is the model in a file."""
 
@@ -207,6 +210,34 @@ def add_tag_column(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_batch(parser: argparse.ArgumentParser) -> None:
+    """How many sentences are read before they are answered."""
+    parser.add_argument(
+        "--batch",
+        type=int,
+        default=BATCH,
+        metavar="N",
+        help=f"most sentences that are read before they are answered (default: {BATCH})",
+    )
+
+
+def read_documents(path: str, options: Options) -> Iterator[Document]:
+    """The sentences of a file as they come, a batch at a time; says what was taken, at the end."""
+    if options.batch < 1:
+        raise ValueError(f"--batch is {options.batch}; expected 1 or more.")
+    n_sentences, n_words, source = 0, 0, ""
+    documents = stream_documents(
+        path, format=options.format, names=options.names, most=options.batch
+    )
+    for document in documents:
+        if not source:
+            source = document.source
+            say(f"Reading {source}: {document.kind}")
+        n_sentences, n_words = n_sentences + len(document), n_words + document.n_words
+        yield document
+    say(f"Read {source}: {n_sentences:,} sentences, {n_words:,} words")
+
+
 def read_document(path: str, options: Options) -> Document:
     """The sentences of a file; says what was taken."""
     document = read_sentences(path, format=options.format, names=options.names)
@@ -222,6 +253,12 @@ def name_list(text: str) -> list[str]:
 def say(line: str) -> None:
     """A line of progress, on standard error."""
     print(line, file=sys.stderr, flush=True)
+
+
+@cache
+def say_once(line: str) -> None:
+    """A line of progress that would else come with every batch."""
+    say(line)
 
 
 def write(line: str = "") -> None:

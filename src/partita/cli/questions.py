@@ -7,7 +7,7 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.cli.models import Model
-from partita.cli.options import say
+from partita.cli.options import say_once
 from partita.data.errors import DataError
 from partita.data.formats import Document
 from partita.data.schemes import UNKNOWN
@@ -33,7 +33,7 @@ def seen_by(model: Model, document: Document) -> list[Sentence]:
             f"on, {', '.join(columns)}. Give a file that has them, or name its columns by --names.",
         )
     words = "FORM" if "FORM" in document.names else document.names[0]
-    say(f"Taking column {words!r} for {columns[0]!r}, the words that the model was trained on")
+    say_once(f"Taking column {words!r} for {columns[0]!r}, the words that the model was trained on")
     return [sentence.replaced(columns[0], sentence.column(words)) for sentence in sentences]
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from partita.cli.options import Argument, Options, read_document, say
+from partita.cli.options import Argument, Options, read_document, say_once
 from partita.data.conllu import EMPTY
 from partita.data.dependencies import has_trees, sentence_name, tree_heads
 from partita.data.errors import DataError
+from partita.data.formats import Document
 from partita.data.sentences import Sentence
 from partita.data.text import read_text, source_name
 
@@ -41,7 +42,11 @@ def read_words(path: str, options: Options) -> list[Sentence]:
 
     CoNLL columns get those of CoNLL-U that they lack, as `_`, which is how CoNLL-U leaves them out.
     """
-    document = read_document(path, options)
+    return words_of(read_document(path, options))
+
+
+def words_of(document: Document) -> list[Sentence]:
+    """The sentences of a document with the columns that a parser needs, see `read_words`."""
     if document.format == "plain":
         raise DataError(
             document.source,
@@ -51,7 +56,7 @@ def read_words(path: str, options: Options) -> list[Sentence]:
         )
     missing = [name for name in WORDS if name not in document.names]
     if missing and document.format == "columns":
-        say(f"Taking {EMPTY} for {', '.join(missing)}, which the file has not")
+        say_once(f"Taking {EMPTY} for {', '.join(missing)}, which the file has not")
         for name in missing:
             filled = [each.replaced(name, [EMPTY] * len(each)) for each in document]
             document = replace(document, sentences=tuple(filled))

@@ -29,9 +29,15 @@ def read_columns(path: StrPath, names: Sequence[str] | None = None) -> list[Sent
 
 
 def parse_columns(
-    text: str, names: Sequence[str] | None = None, source: str = "<text>"
+    text: str,
+    names: Sequence[str] | None = None,
+    source: str = "<text>",
+    first_line: int = 1,
+    separator: str = "",
 ) -> list[Sentence]:
     r"""The sentences of a text; the columns are named "0", "1", ..., or by `names`.
+
+    Lines are numbered from `first_line`; the `separator` is that of the first line if left out.
 
     >>> [sentence] = parse_columns("Dogs NNS B-NP\nbark VBP B-VP\n")
     >>> sentence.column("2")
@@ -39,8 +45,7 @@ def parse_columns(
     """
     sentences: list[Sentence] = []
     waiting: list[str] = []
-    separator = ""
-    for first, lines in blocks(without_blanks(text)):
+    for first, lines in blocks(without_blanks(text), first_line):
         n_before = _n_before(lines)
         waiting += lines[:n_before]
         if n_before == len(lines):

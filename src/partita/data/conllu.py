@@ -29,8 +29,8 @@ def read_conllu(path: StrPath) -> list[Sentence]:
     return parse_conllu(read_text(path), source_name(path))
 
 
-def parse_conllu(text: str, source: str = "<text>") -> list[Sentence]:
-    r"""The sentences of a text.
+def parse_conllu(text: str, source: str = "<text>", first_line: int = 1) -> list[Sentence]:
+    r"""The sentences of a text, whose lines are numbered from `first_line`.
 
     >>> row = "1\tDogs\tdog\tNOUN\t_\t_\t0\troot\t_\t_\n"
     >>> [sentence] = parse_conllu("# sent_id = 1\n" + row + "\n")
@@ -38,7 +38,7 @@ def parse_conllu(text: str, source: str = "<text>") -> list[Sentence]:
     (('Dogs',), ('# sent_id = 1',))
     """
     sentences: list[Sentence] = []
-    for first, lines in blocks(text):
+    for first, lines in blocks(text, first_line):
         if any(lines):
             sentences.append(_sentence(lines, first, source))
         elif sentences:

@@ -63,11 +63,16 @@ class Document(Sequence[Sentence]):
     @property
     def description(self) -> str:
         """What was read, for a line of progress."""
+        sizes = f"{_count(len(self), 'sentence')}, {_count(self.n_words, 'word')}"
+        return f"{self.source}: {self.kind}, {sizes}"
+
+    @property
+    def kind(self) -> str:
+        """The format in words."""
         title = _TITLES[self.format]
         if self.format == "columns":
             title += f" ({_count(len(self.names), 'column')})"
-        sizes = f"{_count(len(self), 'sentence')}, {_count(self.n_words, 'word')}"
-        return f"{self.source}: {title}, {sizes}"
+        return title
 
 
 def _count(number: int, noun: str) -> str:

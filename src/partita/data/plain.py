@@ -14,8 +14,12 @@ def read_plain(path: StrPath, name: str = "FORM") -> list[Sentence]:
     return parse_plain(read_text(path), name, source_name(path))
 
 
-def parse_plain(text: str, name: str = "FORM", source: str = "<text>") -> list[Sentence]:
+def parse_plain(
+    text: str, name: str = "FORM", source: str = "<text>", first_line: int = 1
+) -> list[Sentence]:
     r"""The sentences of a text, with one column; blank lines are kept beside them.
+
+    Lines are numbered from `first_line`.
 
     >>> [sentence] = parse_plain("Dogs bark .\n")
     >>> sentence.column("FORM")
@@ -23,7 +27,7 @@ def parse_plain(text: str, name: str = "FORM", source: str = "<text>") -> list[S
     """
     sentences: list[Sentence] = []
     waiting: list[str] = []
-    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=first_line):
         words = tuple(word for word in line.replace("\t", " ").split(" ") if word)
         if words:
             before = tuple(waiting)

@@ -1,11 +1,12 @@
 """Text of a file, checked; its blocks of lines; and text into a file, all of it or none."""
 
+import contextlib
 import gzip
 import os
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from partita.data.errors import DataError, shown
 from partita.files import StrPath, atomic_writer
@@ -37,30 +38,55 @@ def read_text(path: StrPath, *, may_be_blank: bool = False) -> str:
     file without any text (unless it `may_be_blank`) are a `DataError`. Every reader of ours, of
     templates too, gets its text from here.
     """
-    source = source_name(path)
-    data = _read_bytes(path)
+    text = _decoded(b"".join(byte_pieces(path)), source_name(path))
+    if not may_be_blank and not text.strip():
+        raise no_text(path)
+    return text
+
+
+def no_text(path: StrPath) -> DataError:
+    """The error of a file without any text."""
+    return DataError(
+        source_name(path),
+        None,
+        "the file is empty; expected at least one sentence. Check the path, and the program that "
+        "wrote it.",
+    )
+
+
+def read_line_pieces(path: StrPath) -> Iterator[str]:
+    """The text of a file as it is read: whole lines, as many as there are so far.
+
+    What a terminal or another program has not written yet is not waited for, so that answers can
+    follow the lines; errors as for `read_text`.
+    """
+    source, waiting, n_lines, n_bytes = source_name(path), b"", 0, 0
+    for data in byte_pieces(path):
+        head, newline, tail = data.rpartition(b"\n")
+        if not newline:
+            waiting += data
+            continue
+        text = _decoded(waiting + head + newline, source, n_lines, n_bytes)
+        n_lines, n_bytes = n_lines + text.count("\n"), n_bytes + len(waiting) + len(head) + 1
+        waiting = tail
+        yield text
+    if waiting:
+        yield _decoded(waiting, source, n_lines, n_bytes)
+
+
+def _decoded(data: bytes, source: str, n_lines: int = 0, n_bytes: int = 0) -> str:
+    """Text in UTF-8 with our line ends, behind so many lines and bytes of the same file."""
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8" if n_bytes else "utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = n_lines + data.count(b"\n", 0, error.start) + 1
         raise DataError(
             source,
             line,
-            f"the byte {data[error.start]:#04x} at position {error.start} of the file is not UTF-8 "
-            f"({error.reason}). Expected text in UTF-8; convert the file, "
+            f"the byte {data[error.start]:#04x} at position {n_bytes + error.start} of the file is "
+            f"not UTF-8 ({error.reason}). Expected text in UTF-8; convert the file, "
             "for example with iconv -f latin1 -t utf-8.",
         ) from None
-    if not may_be_blank and not text.strip():
-        raise DataError(
-            source,
-            None,
-            "the file is empty; expected at least one sentence. Check the path, and the program "
-            "that wrote it.",
-        )
-    return _with_our_line_ends(text, source)
-
-
-def _with_our_line_ends(text: str, source: str) -> str:
     if "\r" not in text:
         return text
     text = text.replace("\r\n", "\n")
@@ -68,23 +94,31 @@ def _with_our_line_ends(text: str, source: str) -> str:
     if place >= 0:
         raise DataError(
             source,
-            text.count("\n", 0, place) + 1,
+            n_lines + text.count("\n", 0, place) + 1,
             "found a carriage return (\\r) that no line feed (\\n) follows; expected lines that "
             "end in \\n or \\r\\n. Convert the file, for example with tr '\\r' '\\n'.",
         )
     return text
 
 
-def _read_bytes(path: StrPath) -> bytes:
+def byte_pieces(path: StrPath) -> Iterator[bytes]:
+    """The bytes of a file, or of standard input, as they come; decompressed if need be."""
     if os.fspath(path) == STANDARD:
         if sys.stdin is None or sys.stdin.closed:
             raise DataError(source_name(path), None, "it is closed; name a file instead of -.")
-        return sys.stdin.buffer.read()
+        stream = sys.stdin.buffer
+        # What is there already; a test's stand-in may know only how to read all of it.
+        read = getattr(stream, "read1", stream.read)
+        while piece := read(PIECE):
+            yield piece
+        return
     if not os.fspath(path).endswith(".gz"):
         with open(path, "rb") as file:
-            return file.read()
+            while piece := file.read(PIECE):
+                yield piece
+        return
     try:
-        return _decompressed(path)
+        yield from _decompressed(path)
     except (OSError, EOFError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the file is not there, or not ours to read
@@ -96,23 +130,22 @@ def _read_bytes(path: StrPath) -> bytes:
         ) from None
 
 
-def _decompressed(path: StrPath) -> bytes:
+def _decompressed(path: StrPath) -> Iterator[bytes]:
     """The contents of a gzip file, as long as they are not out of all proportion to it."""
-    size = os.path.getsize(path)
-    data = bytearray()
+    size, total = os.path.getsize(path), 0
     with gzip.open(path, "rb") as file:
         while piece := file.read(PIECE):
-            data += piece
-            if len(data) > max(ALWAYS_ALLOWED, MOST_EXPANSION * size) or len(data) > MOST_EXPANDED:
+            total += len(piece)
+            if total > max(ALWAYS_ALLOWED, MOST_EXPANSION * size) or total > MOST_EXPANDED:
                 raise DataError(
                     os.fspath(path),
                     None,
-                    f"its {size:,} bytes expand to more than {len(data) - len(piece):,}; expected "
+                    f"its {size:,} bytes expand to more than {total - len(piece):,}; expected "
                     f"text, which expands to at most {MOST_EXPANSION} times its size, and to "
                     f"{MOST_EXPANDED:,} bytes at most. If you trust the file, decompress it with "
                     "gunzip and give the result.",
                 )
-    return bytes(data)
+            yield piece
 
 
 def write_text(path: StrPath, text: str) -> None:
@@ -120,6 +153,28 @@ def write_text(path: StrPath, text: str) -> None:
 
     A text that `read_text` would not read back is a ValueError.
     """
+    write_pieces(path, [text])
+
+
+def write_pieces(path: StrPath, texts: Iterable[str]) -> None:
+    """Write texts one behind the other, as they are made; a file still in one step."""
+    if os.fspath(path) == STANDARD:
+        if sys.stdout is None or sys.stdout.closed:
+            raise ValueError("standard output is closed; name a file instead of -.")
+        for text in texts:
+            sys.stdout.write(_checked(text))
+            sys.stdout.flush()
+        return
+    with atomic_writer(path) as file, contextlib.ExitStack() as stack:
+        if os.fspath(path).endswith(".gz"):
+            file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+        for text in texts:
+            file.write(_checked(text).encode())
+
+
+def _checked(text: str) -> str:
+    if "\r" not in text:
+        return text
     place = text.replace("\r\n", "\n").find("\r")
     if place >= 0:
         around = text[max(place - 20, 0) : place + 20]
@@ -127,21 +182,13 @@ def write_text(path: StrPath, text: str) -> None:
             f"a value contains a carriage return, near {shown(around)}; readers would take it for "
             "the end of a line. Replace it, for example by a blank."
         )
-    data = text.encode()
-    if os.fspath(path) == STANDARD:
-        if sys.stdout is None or sys.stdout.closed:
-            raise ValueError("standard output is closed; name a file instead of -.")
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    if os.fspath(path).endswith(".gz"):
-        data = gzip.compress(data, mtime=0)
-    with atomic_writer(path) as file:
-        file.write(data)
+    return text
 
 
-def blocks(text: str) -> Iterator[tuple[int, list[str]]]:
+def blocks(text: str, first: int = 1) -> Iterator[tuple[int, list[str]]]:
     r"""Runs of lines that a blank line ends, each with the number of its first line.
+
+    `first` is the number of the text's first line.
 
     Surplus blank lines open the next block, as empty strings; those at the end of the text are a
     block of their own, so that nothing is lost.
@@ -149,10 +196,9 @@ def blocks(text: str) -> Iterator[tuple[int, list[str]]]:
     >>> list(blocks("a\nb\n\n\nc\n"))
     [(1, ['a', 'b']), (4, ['', 'c'])]
     """
-    first = 1
     block: list[str] = []
     has_content = False
-    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=first):
         if line or not has_content:
             block.append(line)
             has_content = has_content or bool(line)

@@ -6,17 +6,16 @@ from partita.cli.answers import chosen_sentence, chosen_word
 from partita.cli.families import Family
 from partita.cli.models import Model
 from partita.cli.options import Argument, Options, say, write
-from partita.cli.outputs import check_output
 from partita.cli.predict.trees import drawing
 from partita.cli.treebanks import read_words
+from partita.files import check_outputs
 
 ARGUMENTS = (Argument("draw", str, None, "write a drawing of the tree, in SVG", metavar="FILE"),)
 
 
 def run(model: Model, options: Options) -> None:
     """Print the explanation, and draw the tree if that is asked for."""
-    if options.draw is not None:
-        check_output(options.draw)
+    check_outputs({"the drawing": options.draw})
     sentence = chosen_sentence(read_words(options.input, options), options)
     word = chosen_word(sentence, options)
     [tree], [marginals] = (

@@ -16,11 +16,12 @@ from partita.cli.answers import (
 from partita.cli.families import Family
 from partita.cli.labels import fixed_tags
 from partita.cli.models import Model, tag_column
-from partita.cli.options import Argument, Options, read_document
+from partita.cli.options import Argument, Options, read_documents
 from partita.data.conllu import with_misc
-from partita.data.formats import Document, Format, write_sentences
+from partita.data.formats import Document, sentences_text
 from partita.data.schemes import SCHEMES, Scheme, convert, recognise_scheme
 from partita.data.sentences import Sentence
+from partita.data.text import write_pieces
 
 ARGUMENTS = (
     TAG_COLUMN,
@@ -41,10 +42,15 @@ Values = Sequence[Sequence[str]]
 
 def run(model: Model, options: Options) -> None:
     """Predict and write."""
+    check_counts(options, ("k_best", "span_entropy"))
+    documents = read_documents(options.input, options)
+    write_pieces(options.output, (_answered(model, each, options) for each in documents))
+
+
+def _answered(model: Model, document: Document, options: Options) -> str:
+    """The text of some sentences with what was asked about them."""
     from partita.cli.questions import predicted, seen_by
 
-    check_counts(options, ("k_best", "span_entropy"))
-    document = read_document(options.input, options)
     sentences = seen_by(model, document)
     tags = predicted(model, sentences, fixed_tags(document, options.fixed), options.decoder)
     change = _scheme_changer([*tags, *([tag] for tag in model.estimator.tags_)], options.convert)
@@ -54,8 +60,7 @@ def run(model: Model, options: Options) -> None:
         results = [
             add_field(result, name, row) for result, row in zip(results, values, strict=True)
         ]
-    format: Format = "columns" if document.format == "plain" else document.format
-    write_sentences(options.output, results, format)
+    return sentences_text(results, "columns" if document.format == "plain" else document.format)
 
 
 FAMILY = Family("taggers", ("tagger", "hmm"), run, ARGUMENTS)

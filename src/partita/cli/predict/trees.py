@@ -1,5 +1,6 @@
 """`partita predict` for parsers: the input with trees, and what else is asked about them."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,12 +16,13 @@ from partita.cli.answers import (
 from partita.cli.drawings import DRAW, check_directory, save_drawings
 from partita.cli.families import Family
 from partita.cli.models import Model
-from partita.cli.options import Argument, Options
-from partita.cli.treebanks import CROSSING, Arc, known_arcs, read_arcs, read_words
+from partita.cli.options import Argument, Options, read_documents
+from partita.cli.treebanks import CROSSING, Arc, known_arcs, read_arcs, words_of
 from partita.data.conllu import EMPTY, with_misc
 from partita.data.dependencies import with_tree
-from partita.data.formats import write_sentences
+from partita.data.formats import sentences_text
 from partita.data.sentences import Sentence
+from partita.data.text import write_pieces
 
 ARGUMENTS = (
     DECODER,
@@ -49,7 +51,15 @@ def run(model: Model, options: Options) -> None:
     check_counts(options, ("k_best", "sample"))
     if options.draw is not None:
         check_directory(options.draw)
-    sentences = read_words(options.input, options)
+    if options.draw or options.required or options.forbidden:
+        # These number the sentences of the whole file.
+        options.batch = sys.maxsize
+    documents = read_documents(options.input, options)
+    write_pieces(options.output, (_answered(model, words_of(each), options) for each in documents))
+
+
+def _answered(model: Model, sentences: Sequence[Sentence], options: Options) -> str:
+    """The text of some sentences with what was asked about them."""
     trees: Trees = model.estimator.predict(
         sentences,
         decoder=options.decoder,
@@ -68,7 +78,7 @@ def run(model: Model, options: Options) -> None:
         ]
     if options.draw is not None:
         write_drawings(options.draw, model, sentences, trees)
-    write_sentences(options.output, results, "conllu")
+    return sentences_text(results, "conllu")
 
 
 FAMILY = Family("parsers", ("parser",), run, ARGUMENTS)
