@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -77,7 +77,8 @@ class Course(NamedTuple):
 
 CONVEX = (Likelihood, SoftmaxMargin, StructuredPerceptron)
 LIKELIHOOD = Course(Likelihood(), MarginalLikelihood())
-COURSES: dict[str, Course] = {
+ObjectiveName = Literal["likelihood", "risk", "softmax-margin"]
+COURSES: dict[ObjectiveName, Course] = {
     "likelihood": LIKELIHOOD,
     "risk": Course(ExpectedCost(), ExpectedCost()),
     "softmax-margin": Course(SoftmaxMargin(), MarginalLikelihood()),
@@ -94,7 +95,7 @@ TARGETS: dict[type[Objective], Callable[[Knowledge, Piece], Any]] = {
 """What an objective is compared with; the counts of the right structures if it is not listed."""
 
 
-def course_of(objective: str | Objective) -> Course:
+def course_of(objective: ObjectiveName | Objective) -> Course:
     """The course of a name, or of an objective that a user made.
 
     >>> course_of(ExpectedCost()).is_convex

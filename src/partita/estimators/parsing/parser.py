@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,13 +27,12 @@ from partita.estimators.parsing.questions import TreeEstimator
 from partita.estimators.parsing.templates import Description, Template, parse_templates
 from partita.estimators.parsing.words import Lexicon
 from partita.estimators.runs import Way
-from partita.estimators.supervision import Known
+from partita.estimators.supervision import Known, ObjectiveName
 from partita.objectives import Objective
 from partita.training import Penalty
 from partita.training.optimisers import Cosine, Optimiser
 from partita.training.optimisers.stochastic import Stochastic
 
-TreeObjective = Literal["likelihood", "risk", "softmax-margin"]
 RATES = {"adam": 0.003, "adagrad": 0.03, "sgd": 0.1}
 N_PASSES = 6
 AVERAGE_FROM = 1
@@ -100,7 +99,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
     label_bits: int = option(
         17, "labels have 2 to the power of this many rows of weights", between(1, 24)
     )
-    objective: TreeObjective | Objective = option(
+    objective: ObjectiveName | Objective = option(
         "likelihood",
         'what is minimised: "risk" is the expected number of wrong arcs, starting from the '
         'likelihood, "softmax-margin" the likelihood, harder for trees with many wrong arcs; or an '

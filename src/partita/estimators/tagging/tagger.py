@@ -11,6 +11,7 @@ from partita.data.constraints import ExpectationConstraint, read_constraints
 from partita.estimators.base import Stored
 from partita.estimators.groups import Descent, Penalties, Uncertainty
 from partita.estimators.options import Check, at_least, declared, option
+from partita.estimators.supervision import ObjectiveName
 from partita.estimators.tagging.chain_model import AnyFeatures, ChainModel
 from partita.estimators.tagging.explanations import (
     TagExplanation,
@@ -32,7 +33,6 @@ FEATURES: dict[str, type[AnyFeatures]] = {
     kind.kind: kind for kind in (TemplateFeatures, NamedFeatures)
 }
 """By the name in a model file."""
-TagObjective = Literal["likelihood", "risk", "softmax-margin"]
 
 
 def read_names(text: str) -> list[str]:
@@ -107,7 +107,7 @@ class Tagger(TagEstimator, Penalties, Descent, Uncertainty):
         "auto",
         'tags must spell out chunks, in training and after it; "auto": if they are B-, I- and O',
     )
-    objective: TagObjective | Objective = option(
+    objective: ObjectiveName | Objective = option(
         "likelihood",
         'what is minimised: "risk" is the expected number of wrong tags, starting from the '
         'likelihood, "softmax-margin" the likelihood, harder for sequences with many wrong tags; '
