@@ -25,18 +25,18 @@ from partita.evaluation import compare_trees
 from partita.features.arc_constraints import arc_constraints, rule_targets
 from partita.objectives import Constraints, GeneralizedExpectation, gradient_from_covariance
 
-TAGS = """head.upos
-modifier.upos
-head.upos modifier.upos
+TAGS = """head.UPOS
+modifier.UPOS
+head.UPOS modifier.UPOS
 """
 """Each with the direction, and with direction and distance."""
 CONTEXT = (
     TAGS
-    + """head.upos head+1.upos modifier-1.upos modifier.upos
-head.upos head-1.upos modifier-1.upos modifier.upos
-head.upos head+1.upos modifier.upos modifier+1.upos
-head.upos head-1.upos modifier.upos modifier+1.upos
-head.upos between.upos modifier.upos
+    + """head.UPOS head.UPOS[1] modifier.UPOS[-1] modifier.UPOS
+head.UPOS head.UPOS[-1] modifier.UPOS[-1] modifier.UPOS
+head.UPOS head.UPOS[1] modifier.UPOS modifier.UPOS[1]
+head.UPOS head.UPOS[-1] modifier.UPOS modifier.UPOS[1]
+head.UPOS between.UPOS modifier.UPOS
 """
 )
 N_TREES = 100

@@ -73,7 +73,7 @@ at least 0.85 of arcs:
     ADP <- PROPN right
 """)
 text = [sentence.replaced("HEAD", ["_"] * len(sentence)) for sentence in train[:200]]
-tags = "head.upos \n modifier.upos \n head.upos modifier.upos"
+tags = "head.UPOS \n modifier.UPOS \n head.UPOS modifier.UPOS"
 ruled = parser(rules=rules, features=tags, projective=True, labels=False).fit([], unlabelled=text)
 print(f"from rules: {scores(ruled, decoder='risk').uas:.3f} of heads, without a tree")
 

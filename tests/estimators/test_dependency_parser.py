@@ -127,12 +127,18 @@ def test_constraints_that_no_tree_satisfies_name_the_sentence(parser, decoder):
     # The sentences are more than fit into one piece, and the last is the first of its piece.
     words = [[("dog", "NOUN")] * 200, [("dog", "NOUN")] * 150, [("dog", "NOUN"), ("sees", "VERB")]]
     forbidden = [[], [], [(0, 1), (0, 2)]]
-    with pytest.raises(ValueError, match="^sentence 2: no tree with one root has"):
+    with pytest.raises(
+        ValueError, match=r"^sentence 2 \(counting from 0\) has no tree with one root that has"
+    ):
         parser.predict(words, forbidden=forbidden, decoder=decoder)
-    with pytest.raises(ValueError, match="^sentence 2: no tree whose arcs do not cross and with"):
+    with pytest.raises(
+        ValueError, match=r"^sentence 2 .* has no tree whose arcs do not cross and with"
+    ):
         parser.predict(words, required=[[], [], [(0, 1), (2, 1)]], projective=True)
     (sentence,) = parse_conllu("# a comment\n" + CROSSING, "my.conllu")
-    with pytest.raises(ValueError, match="^my.conllu, line 2: no tree with one root has"):
+    with pytest.raises(
+        ValueError, match="^my.conllu, line 2: the sentence has no tree with one root"
+    ):
         parser.predict([*words, sentence], required=[[], [], [], [(0, 1), (0, 2)]])
 
 
@@ -207,10 +213,10 @@ def test_files_keep_every_bit(parser, tmp_path):
     kept = [each.name for each in options_of(DependencyParser) if each.about.is_kept]
     before, after = parser.get_params(), again.get_params()
     assert [before[name] for name in kept] == [after[name] for name in kept]
-    own = DependencyParser(**SMALL, labels=False, features="head.upos modifier.upos").fit(made(5))
+    own = DependencyParser(**SMALL, labels=False, features="head.UPOS modifier.UPOS").fit(made(5))
     own.save(tmp_path / "own.model")
     again = DependencyParser.load(tmp_path / "own.model")
-    assert [each.text for each in again.features] == ["head.upos modifier.upos"]
+    assert [each.text for each in again.features] == ["head.UPOS modifier.UPOS"]
     assert again.labels_ == ()
 
 

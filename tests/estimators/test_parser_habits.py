@@ -42,7 +42,7 @@ def test_copies_give_the_same_answers(is_loaded, tmp_path):
 
 
 def test_clones_have_the_options_and_nothing_learnt():
-    parser = DependencyParser(**SMALL, l2=0.5, features="head.upos modifier.upos").fit(made(3))
+    parser = DependencyParser(**SMALL, l2=0.5, features="head.UPOS modifier.UPOS").fit(made(3))
     other = clone(parser)
     assert other.get_params() == parser.get_params()
     with pytest.raises(SklearnNotFittedError):

@@ -125,10 +125,10 @@ def test_a_feature_sees_the_words_it_names():
     rows = np.empty((2, translation_features.N_SPLIT), dtype=np.int32)
     others = rows.copy()
     boundaries = [np.array([place]) for place in (0, 1, 3)]
-    translation_features.splits(words, words, *boundaries, 2**20 - 1, rows)
+    translation_features.splits(words, words, *boundaries, np.uint32(12), rows)
     # Another last word: what looks at it changes, and the words around the split do not.
     words = np.array([0, 0, 5, 6, 9, 0, 0])
-    translation_features.splits(words, words, *boundaries, 2**20 - 1, others)
+    translation_features.splits(words, words, *boundaries, np.uint32(12), others)
     same = rows == others
     assert same[:, 2].all()
     assert not same[:, [4, 14]].any()

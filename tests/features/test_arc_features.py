@@ -6,28 +6,29 @@ import numpy as np
 import pytest
 
 from partita.estimators.parsing.explain import Namer, arc_weights
-from partita.estimators.parsing.keys import KeyMaker, kind_column
-from partita.estimators.parsing.model import Encoded, ParserModel
-from partita.estimators.parsing.templates import parse_templates
-from partita.estimators.parsing.words import Lexicon, read_words
+from partita.estimators.parsing.model import KeyedWords, ParserModel
+from partita.features.arc_keys import KeyMaker
 from partita.features.arcs import ArcFeatures, most_places
 from partita.structures.spanning_trees import SpanningTrees
+from partita.text.arc_templates import parse_arc_templates
+from partita.text.known_values import KnownValues
+from partita.text.tree_words import read_tree_words
 
 BITS = 9
 TEMPLATES = """
-head.form modifier.form
-head.upos head+1.upos modifier-1.upos modifier.upos
-head.lower modifier.suffix2
-head.upos modifier.upos between.upos=VERB
-head.upos modifier.upos between.upos=NOUN between.lower=the
-head.upos between.upos modifier.upos
-head.feat modifier.feat
-modifier.feats:Case head.upos
-head.prefix1 modifier-1.feat between.upos
-head.upos head-1.upos
-head.shape
-modifier.form
-modifier.upos modifier+2.upos
+head.FORM modifier.FORM
+head.UPOS head.UPOS[1] modifier.UPOS[-1] modifier.UPOS
+head.FORM.lower modifier.FORM.lower.suffix2
+head.UPOS modifier.UPOS between.UPOS=VERB
+head.UPOS modifier.UPOS between.UPOS=NOUN between.FORM.lower=the
+head.UPOS between.UPOS modifier.UPOS
+head.FEATS.each modifier.FEATS.each
+modifier.FEATS.value:Case head.UPOS
+head.FORM.lower.prefix1 modifier.FEATS[-1].each between.UPOS
+head.UPOS head.UPOS[-1]
+head.FORM.shape
+modifier.FORM
+modifier.UPOS modifier.UPOS[2]
 """
 FEATS = {
     "the": "_",
@@ -60,40 +61,40 @@ def finished(state):
     return mixed(state, 1) >> 32
 
 
-def view(sentence, position, name):
-    """The value of a view at a position; None for a set."""
+def view(sentence, position, field):
+    """What a field sees at a position, without its offset."""
     form, upos, _, _, feats = sentence[position - 1]
-    if name == "form":
-        return form
-    if name == "lower":
-        return form.lower()
-    if name == "upos":
+    column, name = field.field.column, field.field.view
+    if column == "UPOS":
         return upos
-    if name.startswith("feats:"):
+    if column == "FEATS":
         pairs = dict(item.split("=") for item in feats.split("|")) if feats != "_" else {}
-        return pairs.get(name[6:], "")
-    if name.startswith("suffix"):
-        return form.lower()[-int(name[6:]) :]
-    if name.startswith("prefix"):
-        return form.lower()[: int(name[6:])]
-    assert name == "shape"
-    return {"the": "xx", "Dogs": "Xx", "cats": "xx", "see": "xx"}[form]
+        return pairs.get(name.removeprefix("value:"), "\0none")
+    if name == "shape":
+        return {"the": "x", "Dogs": "Xx", "cats": "x", "see": "x"}[form]
+    text = form.lower() if name.startswith("lower") else form
+    size = int(name[-1]) if name[-1:].isdigit() else 0
+    if size and len(text) <= size:
+        return "\0none"
+    if "suffix" in name:
+        return text[-size:]
+    return text[:size] if "prefix" in name else text
 
 
 def side_keys(template, side, sentence, position):
     """The keys that one end gives: many where it has a set."""
     state = fnv1a(f"{template.text}\0{side}")
     members = None
-    for atom in template.at(side):
-        there = position + atom.offset
-        outside = atom.offset and (position == 0 or not 1 <= there <= len(sentence))
-        if atom.view == "feat":
+    for field in template.at(side):
+        there = position + field.field.offset
+        outside = field.field.offset and (position == 0 or not 1 <= there <= len(sentence))
+        if field.field.view == "each":
             feats = "_" if outside or there == 0 else sentence[there - 1][4]
             members = [] if feats == "_" else feats.split("|")
         elif outside:
             state = mixed(state, fnv1a("\0edge"))
         else:
-            value = "\0root" if there == 0 else view(sentence, there, atom.view)
+            value = "\0root" if there == 0 else view(sentence, there, field)
             state = mixed(state, fnv1a(value))
     if members is None:
         return [finished(state)]
@@ -118,11 +119,11 @@ def naive_places(templates, sentence, head, modifier):
                 side_keys(template, "modifier", sentence, modifier),
             ]
         more = [0]
-        for atom in template.at("between"):
-            values = [view(sentence, word, atom.view) for word in between]
-            if atom.value is not None:
-                count = min(values.count(atom.value), 3)
-                more = [more[0] ^ finished(fnv1a(f"{template.text}\0{atom.text}\0{count}"))]
+        for field in template.at("between"):
+            values = [view(sentence, word, field) for word in between]
+            if field.value is not None:
+                count = min(values.count(field.value), 3)
+                more = [more[0] ^ finished(fnv1a(f"{template.text}\0{field.text}\0{count}"))]
             else:
                 more = [finished(fnv1a(f"{template.text}\0{kind}")) for kind in sorted(set(values))]
         direction = finished(fnv1a(f"{template.text}\0{'R' if head < modifier else 'L'}"))
@@ -134,13 +135,12 @@ def naive_places(templates, sentence, head, modifier):
 
 @pytest.fixture(scope="module")
 def made():
-    templates = parse_templates(TEMPLATES)
-    words = read_words(SENTENCES)
-    lexicon = Lexicon.learn(words, 1, kind_column(templates))
-    keys = KeyMaker(templates, lexicon).keys(words)
+    maker = KeyMaker.learn(parse_arc_templates(TEMPLATES), read_tree_words(SENTENCES), 1)
+    words = read_tree_words(SENTENCES)
+    keys = maker.keys(words)
     trees = SpanningTrees(words.n_words)
     features = ArcFeatures(trees, keys, words.first_nodes[:-1], BITS)
-    return templates, lexicon, Encoded(words, keys, np.arange(len(SENTENCES))), trees, features
+    return maker, KeyedWords(words, keys, np.arange(len(SENTENCES))), trees, features
 
 
 def arcs_of(n_words):
@@ -152,12 +152,12 @@ def arcs_of(n_words):
 
 
 def test_scores_are_those_of_features_spelt_out(made):
-    templates, _, _, trees, features = made
+    maker, _, trees, features = made
     weights = np.random.default_rng(0).normal(size=features.n_weights)
     hashed = weights[6:-2]
     for sentence, scores in zip(SENTENCES, trees.split(features.scores(weights)), strict=True):
         for head, modifier in arcs_of(len(sentence)):
-            places = list(naive_places(templates, sentence, head, modifier))
+            places = list(naive_places(maker.templates, sentence, head, modifier))
             expected = sum(hashed[plain] + hashed[far] for plain, far in places)
             np.testing.assert_allclose(scores[head, modifier], expected, rtol=0, atol=1e-9)
         assert not scores[:, 0].any()
@@ -165,7 +165,7 @@ def test_scores_are_those_of_features_spelt_out(made):
 
 
 def test_a_batch_makes_room_for_its_own_features(made):
-    _, _, encoded, _, features = made
+    _, encoded, _, features = made
     starts = encoded.words.first_nodes.tolist()
     whole = most_places(encoded.keys, 0, starts[-1])
     pairs = list(pairwise(starts))
@@ -183,7 +183,7 @@ def test_a_batch_makes_room_for_its_own_features(made):
 
 
 def test_gradient_is_the_transpose(made):
-    templates, _, _, trees, features = made
+    maker, _, trees, features = made
     rng = np.random.default_rng(1)
     slopes = rng.normal(size=trees.n_parts)
     for arcs in trees.split(slopes):
@@ -192,7 +192,7 @@ def test_gradient_is_the_transpose(made):
     expected = np.zeros(features.n_weights)
     for sentence, arcs in zip(SENTENCES, trees.split(slopes), strict=True):
         for head, modifier in arcs_of(len(sentence)):
-            for places in naive_places(templates, sentence, head, modifier):
+            for places in naive_places(maker.templates, sentence, head, modifier):
                 for place in places:
                     expected[6 + place] += arcs[head, modifier]
     np.testing.assert_allclose(features.gradient(slopes), expected, rtol=0, atol=1e-9)
@@ -203,8 +203,8 @@ def test_gradient_is_the_transpose(made):
 
 
 def test_names_belong_to_the_weights(made):
-    templates, lexicon, encoded, trees, features = made
-    model = ParserModel(templates, lexicon, BITS, False, True, ())
+    maker, encoded, trees, features = made
+    model = ParserModel(maker, BITS, False, True, ())
     weights = np.random.default_rng(2).normal(size=features.n_weights)
     for index, scores in enumerate(trees.split(features.scores(weights))):
         arcs = np.array(arcs_of(len(scores) - 1))
@@ -215,19 +215,34 @@ def test_names_belong_to_the_weights(made):
 
 
 def test_names_say_what_holds(made):
-    templates, lexicon, encoded, _, _ = made
-    model = ParserModel(templates, lexicon, BITS, False, True, ())
+    maker, encoded, _, _ = made
+    model = ParserModel(maker, BITS, False, True, ())
     names = [feature.name for feature in Namer(model, encoded.words, 0).features(3, 5)]
-    assert "head.form=see modifier.form=cats right" in names
-    assert "head.upos=VERB between.upos=DET modifier.upos=NOUN right" in names
-    assert "head.upos=VERB modifier.upos=NOUN between.upos=VERB:0 right" in names
-    assert "head.feat=Mood=Ind modifier.feat=Case=Acc right" in names
+    assert "head.FORM=see modifier.FORM=cats right" in names
+    assert "head.UPOS=VERB between.UPOS=DET modifier.UPOS=NOUN right" in names
+    assert "head.UPOS=VERB modifier.UPOS=NOUN between.UPOS=VERB:0 right" in names
+    assert "head.FEATS.each=Mood=Ind modifier.FEATS.each=Case=Acc right" in names
     names = [feature.name for feature in Namer(model, encoded.words, 0).features(0, 1)]
-    assert "head.form=<root> modifier.form=the right" in names
+    assert "head.FORM=<root> modifier.FORM=the right" in names
 
 
 def test_rare_words_are_alike():
-    words = read_words([["a", "a", "b"], ["c"]])
-    lexicon = Lexicon.learn(words, 2, "")
-    assert lexicon.known["form"] == {"a"}
-    assert lexicon.shown("form", "b") == lexicon.shown("form", "never seen")
+    """Whatever the view: a value that training saw less than min_count times, and a new one."""
+    templates = parse_arc_templates("head.FORM modifier.FORM.lower.suffix2\nmodifier.FORM.digit")
+    maker = KeyMaker.learn(templates, read_tree_words([["walked", "walked", "talked", "c"]]), 2)
+    keys = maker.keys(read_tree_words([["walked", "talked", "seen", "c", "3"]]))
+    forms, suffixes = keys.head[1:, 0].tolist(), keys.modifier[1:, 0].tolist()
+    assert len(set(forms)) == 2
+    assert len(set(forms[1:])) == 1
+    assert suffixes[0] == suffixes[1]  # both end in -ed
+    assert suffixes[3] == suffixes[4]  # too short to have a suffix: nothing is a value, too
+    assert len(set(suffixes)) == 3  # and -en is rare
+    digits = keys.only_modifier[1:, 0].tolist()
+    assert len(set(digits[:4])) == 1
+    assert digits[4] != digits[0]
+
+
+def test_known_values_read_back():
+    templates = parse_arc_templates("head.FORM modifier.FEATS.value:Case\nhead.FEATS.each")
+    known = KeyMaker.learn(templates, read_tree_words(SENTENCES), 2).known
+    assert KnownValues.restored(known.header()) == known

@@ -20,6 +20,7 @@ from partita.training.corpus import MemoryCorpus
 from partita.training.model_file import (
     PREFIX,
     START,
+    VERSION,
     ModelFileError,
     read_header,
     read_model,
@@ -32,7 +33,7 @@ from small_corpora import Evidence, chain_batches, evidence_batches, first_weigh
 
 def forged(path, text, payload=bytes(64), length=None):
     """A file whose checksums are right, by someone who knows the layout."""
-    prefix = PREFIX.pack(b"PARTITA\0", 1, 0, length or len(text), len(payload))
+    prefix = PREFIX.pack(b"PARTITA\0", VERSION, 0, length or len(text), len(payload))
     digests = [hashlib.sha256(content).digest() for content in (prefix + text, payload)]
     path.write_bytes(prefix + b"".join(digests) + text + payload)
     return path
@@ -130,7 +131,7 @@ def test_a_sparse_file_fills_no_memory(tmp_path, in_header):
     text = arrays()
     size = 2**29
     lengths = (size, 0) if in_header else (len(text), size)
-    prefix = PREFIX.pack(b"PARTITA\0", 1, 0, *lengths)
+    prefix = PREFIX.pack(b"PARTITA\0", VERSION, 0, *lengths)
     content = prefix + hashlib.sha256(prefix + text).digest() + bytes(32)
     path.write_bytes(content + (b"" if in_header else text))
     os.truncate(path, START + sum(lengths))
@@ -142,7 +143,7 @@ def test_a_sparse_file_fills_no_memory(tmp_path, in_header):
 
 def test_a_header_beyond_all_measure(tmp_path):
     path = tmp_path / "sparse.model"
-    prefix = PREFIX.pack(b"PARTITA\0", 1, 0, 2**30 + 1, 0)
+    prefix = PREFIX.pack(b"PARTITA\0", VERSION, 0, 2**30 + 1, 0)
     path.write_bytes(prefix + bytes(64))
     os.truncate(path, START + 2**30 + 1)
     with pytest.raises(ModelFileError, match="its header has 1,073,741,825 bytes, more than"):

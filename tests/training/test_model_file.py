@@ -17,6 +17,7 @@ from partita.files import atomic_writer
 from partita.training.model_file import (
     PREFIX,
     START,
+    VERSION,
     ModelFileError,
     read_header,
     read_model,
@@ -131,7 +132,7 @@ def test_objects_are_not_written(tmp_path):
 
 def forged(path, text, payload=bytes(8)):
     """A file whose checksums are right, by someone who knows the layout."""
-    prefix = PREFIX.pack(b"PARTITA\0", 1, 0, len(text), len(payload))
+    prefix = PREFIX.pack(b"PARTITA\0", VERSION, 0, len(text), len(payload))
     digests = [hashlib.sha256(content).digest() for content in (prefix + text, payload)]
     path.write_bytes(prefix + b"".join(digests) + text + payload)
     return path
@@ -170,15 +171,15 @@ def test_forged_headers_are_refused(tmp_path, text):
         read_model(forged(tmp_path / "forged", text))
 
 
-def test_newer_versions_say_so(model):
+@pytest.mark.parametrize(("version", "word"), [(1, "the older"), (VERSION + 1, "a newer")])
+def test_other_versions_say_so(model, version, word):
     content = bytearray(model.read_bytes())
-    struct.pack_into("<I", content, 8, 2)
-    newer = model.with_name("newer.model")
-    newer.write_bytes(content)
-    with pytest.raises(
-        ModelFileError, match=r"format version 2; .* up to 1. Install a newer Partita"
-    ):
-        read_model(newer)
+    struct.pack_into("<I", content, 8, version)
+    other = model.with_name("other.model")
+    other.write_bytes(content)
+    message = f"format version {version}; .* Train the model again with this one, or use {word}"
+    with pytest.raises(ModelFileError, match=message):
+        read_model(other)
 
 
 def test_kind_and_estimator_are_checked(model):

@@ -1,4 +1,4 @@
-"""From text to sparse features of parts: vocabularies, and linear maps from weights to scores."""
+"""Feature maps: linear maps from weights to the scores of parts, and their transposes."""
 
 from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.chains import tag_constraints, tag_features, tag_parts

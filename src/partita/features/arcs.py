@@ -9,6 +9,7 @@ from partita.features.base import FeatureMap
 from partita.kernels.features import arcs as arc_features
 from partita.kernels.features.arcs import GROUP, MOST_KINDS, Keys
 from partita.structures.trees import Trees
+from partita.text.hashing import buckets
 
 MARGIN = 6
 """Weights before the first group. The C library puts a large array 16 bytes behind the beginning
@@ -105,7 +106,7 @@ def places(
             (keys.only_modifier, keys.only_modifier_direction, modifiers),
         )
     ]
-    alone = (np.concatenate(ends, axis=1) * arc_features.ODD) >> shift
+    alone = buckets(np.concatenate(ends, axis=1), 2**n_bits)
     return [
         np.concatenate([out[arc, : n_out[arc]], alone[arc]]).astype(np.int64)
         for arc in range(len(heads))

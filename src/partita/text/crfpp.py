@@ -20,7 +20,7 @@ def is_crfpp(text: str) -> bool:
     (True, False)
     """
     return "%x[" in text or any(
-        re.match(r"[UB]\w*(:|$)", line.strip()) for line in text.splitlines()
+        re.match(r"[UB]\w*:|B\d*$", line.strip()) for line in text.splitlines()
     )
 
 

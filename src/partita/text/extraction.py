@@ -1,8 +1,8 @@
 """From sentences to attributes by templates, for a whole corpus at once.
 
-Each different value of a column is looked at once (`Lexicon`); what a template sees at all words
-is then a few operations on arrays: gather the codes of each field at its offset, combine them into
-one key a word (`Combination`), and look the keys up (`KeyTable`).
+Each different value of a column is looked at once (`ColumnViews`); what a template sees at all
+words is then a few operations on arrays: gather the codes of each field at its offset, combine them
+into one key a word (`Combination`), and look the keys up (`KeyTable`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from partita.arrays import Array, IntArray
 from partita.text.attributes import Attributes
+from partita.text.column_views import ColumnViews
 from partita.text.fields import Field, Template
 from partita.text.keys import ABSENT, Combination, KeyTable
-from partita.text.lexicon import Lexicon
 from partita.text.words import Words
 
 
@@ -50,12 +50,12 @@ class TemplateFeatures:
     def __init__(
         self,
         templates: Sequence[Template],
-        lexicons: Mapping[str, Lexicon],
+        seen: Mapping[str, ColumnViews],
         combinations: Sequence[Combination],
         tables: Sequence[KeyTable],
     ) -> None:
         self.templates = tuple(templates)
-        self.lexicons = dict(lexicons)
+        self.seen = dict(seen)
         self._combinations = list(combinations)
         self._tables = list(tables)
         self.n_attributes = self._count(transition=False)
@@ -70,12 +70,12 @@ class TemplateFeatures:
         Frequent attributes have low numbers, so that their weights lie together; ties are in the
         order of templates and keys.
         """
-        lexicons = _lexicons(templates, words)
-        sight = Sight(words, lexicons, _reach(templates))
+        seen = _seen(templates, words)
+        codes = FieldCodes(words, seen, _reach(templates))
         combinations, found = [], []
         for template in templates:
-            combination = Combination([sight.size(field) for field in template.fields])
-            keys = sight.keys(template, combination, learn=True)
+            combination = Combination([codes.size(field) for field in template.fields])
+            keys = codes.keys(template, combination, learn=True)
             known, inverse, counts = _unique(keys, combination.space)
             known, inverse, counts = _frequent(known, inverse, counts, min_count)
             combinations.append(combination)
@@ -89,14 +89,14 @@ class TemplateFeatures:
             np.append(number, np.int32(ABSENT))[inverse]  # (things that a view sees, words)
             for (_, inverse, _), number in zip(found, numbers, strict=True)
         ]
-        features = cls(templates, lexicons, combinations, tables)
+        features = cls(templates, seen, combinations, tables)
         return features, features._encoded(words.n_words, columns)
 
     def encode(self, words: Words) -> Encoded:
         """The known attributes of new sentences."""
-        sight = Sight(words, self.lexicons, _reach(self.templates))
+        codes = FieldCodes(words, self.seen, _reach(self.templates))
         columns = [
-            table.attributes(sight.keys(template, combination))
+            table.attributes(codes.keys(template, combination))
             for template, combination, table in zip(
                 self.templates, self._combinations, self._tables, strict=True
             )
@@ -106,7 +106,7 @@ class TemplateFeatures:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that sentences must have."""
-        return tuple(self.lexicons)
+        return tuple(self.seen)
 
     def name(self, attribute: int, *, transition: bool = False) -> str:
         """An attribute as text: its template and what it saw."""
@@ -142,7 +142,7 @@ class TemplateFeatures:
                 }
                 for template, combination in zip(self.templates, self._combinations, strict=True)
             ],
-            "lexicons": {name: lexicon.words for name, lexicon in self.lexicons.items()},
+            "values": {name: seen.words for name, seen in self.seen.items()},
         }
 
     def arrays(self) -> dict[str, Array]:
@@ -163,20 +163,21 @@ class TemplateFeatures:
             for t in header["templates"]
         ]
         views = _views(templates)
-        lexicons = {
-            name: Lexicon(words, views.get(name, [])) for name, words in header["lexicons"].items()
+        seen = {
+            name: ColumnViews(values, views.get(name, []))
+            for name, values in header["values"].items()
         }
         reach, combinations, tables = _reach(templates), [], []
         for index, (template, entry) in enumerate(zip(templates, header["templates"], strict=True)):
-            seen = [arrays[f"seen{index}.{step}"] for step in range(entry["n_seen"])]
-            sizes = [_size(field, lexicons, reach) for field in template.fields]
-            combination = Combination(sizes, seen)
+            ranked = [arrays[f"seen{index}.{step}"] for step in range(entry["n_seen"])]
+            sizes = [_size(field, seen, reach) for field in template.fields]
+            combination = Combination(sizes, ranked)
             # The size of the space of keys follows from the sizes: any keys show it.
             combination.keys([np.zeros(1, dtype=np.int64)] * len(sizes))
             combinations.append(combination)
             known, numbers = arrays[f"keys{index}"], arrays[f"numbers{index}"]
             tables.append(KeyTable(known, numbers, combination.space))
-        return cls(templates, lexicons, combinations, tables)
+        return cls(templates, seen, combinations, tables)
 
     def _encoded(self, n_words: IntArray, columns: Sequence[NDArray[np.int32]]) -> Encoded:
         kinds = [template.transition for template in self.templates]
@@ -202,7 +203,7 @@ class TemplateFeatures:
         )
 
     def _value(self, field: Field, code: int) -> str:
-        values = self.lexicons[str(field.column)].values[field.view]
+        values = self.seen[str(field.column)].values[field.view]
         if code < len(values):
             return values[code]
         reach = _reach(self.templates)
@@ -210,14 +211,12 @@ class TemplateFeatures:
         return f"_B-{beyond + 1}" if beyond < reach else f"_B+{beyond - reach + 1}"
 
 
-class Sight:
+class FieldCodes:
     """What fields see at every word of some sentences, as codes."""
 
-    def __init__(self, words: Words, lexicons: Mapping[str, Lexicon], reach: int) -> None:
-        self._codes = {
-            name: lexicon.codes(words.columns[name]) for name, lexicon in lexicons.items()
-        }
-        self._lexicons = lexicons
+    def __init__(self, words: Words, seen: Mapping[str, ColumnViews], reach: int) -> None:
+        self._codes = {name: views.codes(words.columns[name]) for name, views in seen.items()}
+        self._seen = seen
         self._reach = reach
         self._n_words = words.n_words
         self._places: dict[int, IntArray] = {}
@@ -225,7 +224,7 @@ class Sight:
 
     def size(self, field: Field) -> int:
         """Codes of a field are below this."""
-        return _size(field, self._lexicons, self._reach)
+        return _size(field, self._seen, self._reach)
 
     def keys(
         self, template: Template, combination: Combination, *, learn: bool = False
@@ -238,7 +237,7 @@ class Sight:
     def _at(self, field: Field) -> IntArray:
         column = (str(field.column), field.view)
         if column not in self._extended:
-            size = len(self._lexicons[column[0]].values[field.view])
+            size = len(self._seen[column[0]].values[field.view])
             codes = self._codes[column[0]][field.view]
             # What lies outside is one thing, even for a view that sees none or several inside.
             outside = np.full((max(len(codes), 1), 2 * self._reach), ABSENT)
@@ -266,9 +265,12 @@ class Sight:
         return self._places[offset]
 
 
-def _lexicons(templates: Iterable[Template], words: Words) -> dict[str, Lexicon]:
+def _seen(templates: Iterable[Template], words: Words) -> dict[str, ColumnViews]:
     views = _views(templates)
-    return {name: Lexicon(values, views.get(name, [])) for name, values in words.columns.items()}
+    return {
+        name: ColumnViews(column.values, views.get(name, []))
+        for name, column in words.columns.items()
+    }
 
 
 def _views(templates: Iterable[Template]) -> dict[str, list[str]]:
@@ -285,8 +287,8 @@ def _reach(templates: Iterable[Template]) -> int:
     return max((abs(field.offset) for t in templates for field in t.fields), default=0)
 
 
-def _size(field: Field, lexicons: Mapping[str, Lexicon], reach: int) -> int:
-    return len(lexicons[str(field.column)].values[field.view]) + 2 * reach
+def _size(field: Field, seen: Mapping[str, ColumnViews], reach: int) -> int:
+    return len(seen[str(field.column)].values[field.view]) + 2 * reach
 
 
 def _one_table(templates: Iterable[Template]) -> bool:

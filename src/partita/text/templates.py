@@ -1,9 +1,9 @@
 """Feature templates as data: which columns, seen how, at which neighbours, form an attribute.
 
 In text, one template a line: fields such as `FORM[0]`, `FORM[-1].lower` or `FORM[0].lower.suffix3`
-(column, offset, views), several of them for a combination; `transition:` before a template makes
-its attributes describe the step from the tag before to this one, and alone, which is the default,
-it stands for a plain table of such steps; # begins a comment.
+(column, offset, views; `[0]` may be left out), several of them for a combination; `transition:`
+before a template makes its attributes describe the step from the tag before to this one, and alone,
+which is the default, it stands for a plain table of such steps; # begins a comment.
 
     FORM[0].lower
     FORM[-1].lower FORM[0].lower
@@ -18,21 +18,19 @@ Files of CRF++ are read as they are, see `partita.text.crfpp`.
 """
 
 import os
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from partita.data.errors import DataError
 from partita.data.text import read_text
 from partita.text import crfpp
-from partita.text.fields import Field, Template
-from partita.text.views import BAR, NOTHING, find_parts
+from partita.text.fields import Field, Template, parse_field
+from partita.text.template_files import MEMORY, described, read_word, template_lines
+from partita.text.views import BAR, NOTHING
 
-FIELD = re.compile(r"(?P<column>[^\s\[\]]+)\[(?P<offset>[+-]?\d+)\](?:\.(?P<view>[\w.]+))?")
 TRANSITION = "transition:"
-MEMORY = "<templates>"
+EXPECTED = "fields such as FORM, FORM[-1].lower or FORM.suffix3, with blanks between them"
 
 NEARLY_ALL = 0.95
 """Of the values of a column; a bar may also be a word."""
@@ -49,17 +47,7 @@ def read_templates(given: Description) -> tuple[Template, ...]:
     FORM[0].lower
     transition:
     """
-    if isinstance(given, os.PathLike):
-        return parse_templates(Path(given).read_text(encoding="utf-8"), os.fspath(given))
-    if isinstance(given, str):
-        return parse_templates(given)
-    for template in given:
-        if not isinstance(template, Template):
-            raise ValueError(
-                f"features holds a {type(template).__name__}; expected Template objects, the text "
-                "of templates, or a path (pathlib.Path) to a file with it."
-            )
-    return tuple(given)
+    return described(given, parse_templates, Template)
 
 
 def read_template_file(path: str) -> tuple[Template, ...]:
@@ -71,13 +59,7 @@ def parse_templates(text: str, source: str = MEMORY) -> tuple[Template, ...]:
     """Templates from their text, or from that of a CRF++ template file."""
     if crfpp.is_crfpp(text):
         return crfpp.parse(text, source)
-    templates = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        line = re.sub(r"(^|\s)#.*", "", line).strip()
-        if line:
-            templates.append(_parse_line(line, source, number))
-    if not templates:
-        raise DataError(source, None, "there are no templates; expected one a line.")
+    templates = [_parse_line(line, source, number) for number, line in template_lines(text, source)]
     if not any(template.transition for template in templates):
         # Without transitions words would be tagged one by one; nobody means that.
         templates.append(Template((), transition=True))
@@ -156,36 +138,12 @@ def _with_name(field: Field, columns: Sequence[str]) -> Field:
     return field
 
 
-def parse_field(text: str) -> Field | None:
-    """A field from its text; None if it does not look like one.
-
-    >>> parse_field("FORM[-1].lower")
-    Field(column='FORM', offset=-1, view='lower')
-    """
-    found = FIELD.fullmatch(text)
-    if found is None:
-        return None
-    view = found["view"] or ""
-    find_parts(view)
-    return Field(found["column"], int(found["offset"]), view)
-
-
 def _parse_line(line: str, source: str, number: int) -> Template:
     transition = line.startswith(TRANSITION)
     rest = line.removeprefix(TRANSITION).strip()
     fields = []
     for word in rest.split():
-        try:
-            field = parse_field(word)
-        except ValueError as error:
-            raise DataError(source, number, str(error)) from None
-        if field is None:
-            raise DataError(
-                source,
-                number,
-                f"found {word!r}; expected fields such as FORM[0], FORM[-1].lower or "
-                "FORM[0].suffix3, with blanks between them. Name a file by a pathlib.Path.",
-            )
+        field = read_word(parse_field, word, EXPECTED, source, number)
         fields.append(field)
     try:
         return Template(tuple(fields), transition=transition)

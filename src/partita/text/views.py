@@ -1,21 +1,80 @@
 """What a feature sees of a word: its lower case, its affixes, its shape; a small language of names.
 
-A view turns a value of a column into another text, or into None where there is nothing to see (the
-suffix of a word that is too short). Views are chained by dots: `lower.suffix3`.
+A view turns a value of a column into another text, or into nothing (–) where there is nothing to
+see. Views are chained by dots: `lower.suffix3`. They mean the same in the templates of taggers and
+parsers, in the classes of rare words, in constraints and in rules:
 
-A value may hold several with bars between them, such as `Case=Nom|Number=Sing` or `dog|false|NN`.
-`part2` sees the second of them; `each` sees all of them, and makes an attribute of each.
+| view | sees | USA | McDonald's | 3-year-old | an | ... |
+|---|---|---|---|---|---|---|
+| `lower` | the text in lower case | usa | mcdonald's | 3-year-old | an | ... |
+| `shape` | X, x and d for kinds of characters, runs as one | X | XxXx'x | d-x-x | x | . |
+| `pattern` | as `shape`, with runs of up to four | XXX | XxXxxxx'x | d-xxxx-xxx | xx | ... |
+| `kind` | one of six kinds | upper | title | digit | lower | symbol |
+| `capital` | where capitals are | all | first | – | – | – |
+| `digit` | whether digits are all of it, or some | – | – | some | – | – |
+| `hyphen` | whether there is one | – | – | yes | – | – |
+| `punctuation` | whether there is no letter and no digit | – | – | – | – | yes |
+| `prefix2` | the first two characters of a longer text | US | Mc | 3- | – | .. |
+| `suffix2` | the last two characters of a longer text | SA | 's | ld | – | .. |
+| `cut2` | the first two characters, or a shorter text | US | Mc | 3- | an | .. |
+
+Numbers may be any from 1 on. A value may hold several with bars between them:
+
+| view | sees | Case=Nom&#124;Number=Sing | dog&#124;false&#124;NN | _ |
+|---|---|---|---|---|
+| `part2` | the second of them | Number=Sing | false | – |
+| `value:Case` | the value of a name | Nom | – | – |
+| `each` | every one, an attribute for each | Case=Nom and Number=Sing | dog and false and NN | – |
+
+A new view is a function here, with `@view`, and a row of the table.
 """
 
 import re
 from collections.abc import Callable
 from itertools import groupby
+from typing import Any, Literal, NamedTuple, TypeVar
 
 View = Callable[[str], str | None]
 Parts = Callable[[str], list[str]]
+Argument = Literal["none", "size", "name"]
 
-PLAIN: dict[str, View] = {}
-SIZED: dict[str, Callable[[str, int], str | None]] = {}
+BAR = "|"
+"""Between the parts of a value that holds several."""
+EACH = "each"
+"""The view that sees several things at once: the last of a chain."""
+NOTHING = ("", "_")
+"""Values without parts; CoNLL-U has `_`."""
+LONG_RUN = re.compile(r"(.)\1{4,}", re.DOTALL)
+NAMED = re.compile(r"(?P<name>[a-z]+)(?:(?P<size>[1-9]\d*)|:(?P<argument>.+))?")
+
+
+class Entry(NamedTuple):
+    """A view as it was written, and what stands behind its name."""
+
+    function: Callable[..., str | None]
+    argument: Argument
+
+    def example(self, name: str) -> str:
+        """How the view is written."""
+        return name + {"none": "", "size": "3", "name": ":NAME"}[self.argument]
+
+
+VIEWS: dict[str, Entry] = {}
+"""All views by name."""
+Written = TypeVar("Written", bound=Callable[..., Any])
+
+
+def view(argument: Argument = "none") -> Callable[[Written], Written]:
+    """Make a function of a text a view, called as it is; `argument` comes second if there is one.
+
+    A "size" stands behind the name as a number, a "name" behind a colon.
+    """
+
+    def entered(function: Written) -> Written:
+        VIEWS[function.__name__] = Entry(function, argument)
+        return function
+
+    return entered
 
 
 class _Kinds(dict[int, str]):
@@ -34,20 +93,15 @@ class _Kinds(dict[int, str]):
 
 
 KINDS = _Kinds()
-BAR = "|"
-"""Between the parts of a value that holds several."""
-EACH = "each"
-"""The view that sees several things at once: the last of a chain."""
-NOTHING = ("", "_")
-"""Values without parts; CoNLL-U has `_`."""
-LONG_RUN = re.compile(r"(.)\1{4,}", re.DOTALL)
 
 
+@view()
 def lower(text: str) -> str:
     """The text in lower case."""
     return text.lower()
 
 
+@view()
 def shape(text: str) -> str:
     """X for a capital, x for a small letter, d for a digit, runs shortened; the rest as it is.
 
@@ -57,6 +111,7 @@ def shape(text: str) -> str:
     return "".join(kind for kind, _ in groupby(text.translate(KINDS)))
 
 
+@view()
 def pattern(text: str) -> str:
     """`shape` with runs of up to four kept, so that USA and I differ.
 
@@ -66,6 +121,25 @@ def pattern(text: str) -> str:
     return LONG_RUN.sub(lambda run: run[0][:4], text.translate(KINDS))
 
 
+@view()
+def kind(text: str) -> str:
+    """The first of these that fits: with a digit, without letters, with a hyphen, and then by case.
+
+    >>> kind("1,200"), kind("$"), kind("co-op"), kind("USA"), kind("I"), kind("iPhone")
+    ('digit', 'symbol', 'hyphen', 'upper', 'title', 'lower')
+    """
+    if any(map(str.isdigit, text)):
+        return "digit"
+    if not any(map(str.isalpha, text)):
+        return "symbol"
+    if "-" in text:
+        return "hyphen"
+    if text.isupper() and len(text) > 1:
+        return "upper"
+    return "title" if text[0].isupper() else "lower"
+
+
+@view()
 def digit(text: str) -> str | None:
     """Whether digits are all of it, or some."""
     if not any(map(str.isdigit, text)):
@@ -73,11 +147,13 @@ def digit(text: str) -> str | None:
     return "all" if text.isdigit() else "some"
 
 
+@view()
 def hyphen(text: str) -> str | None:
     """Whether there is a hyphen in it."""
     return "yes" if "-" in text else None
 
 
+@view()
 def capital(text: str) -> str | None:
     """Where its capitals are: at the start, everywhere, or inside."""
     if text == text.lower():
@@ -87,21 +163,31 @@ def capital(text: str) -> str | None:
     return "first" if text[0].isupper() else "inside"
 
 
+@view()
 def punctuation(text: str) -> str | None:
     """Whether it has no letter and no digit."""
     return None if any(map(str.isalnum, text)) else "yes"
 
 
+@view("size")
 def prefix(text: str, size: int) -> str | None:
     """The first characters of a longer text."""
     return text[:size] if len(text) > size else None
 
 
+@view("size")
 def suffix(text: str, size: int) -> str | None:
     """The last characters of a longer text."""
     return text[-size:] if len(text) > size else None
 
 
+@view("size")
+def cut(text: str, size: int) -> str:
+    """The first characters, or all of a shorter text: a rough stemmer."""
+    return text[:size]
+
+
+@view("size")
 def part(text: str, number: int) -> str | None:
     """One of the parts of a text with bars between them, counted from 1.
 
@@ -112,16 +198,18 @@ def part(text: str, number: int) -> str | None:
     return parts[number - 1] if number <= len(parts) else None
 
 
-PLAIN.update(
-    capital=capital,
-    digit=digit,
-    hyphen=hyphen,
-    lower=lower,
-    pattern=pattern,
-    punctuation=punctuation,
-    shape=shape,
-)
-SIZED.update(part=part, prefix=prefix, suffix=suffix)
+@view("name")
+def value(text: str, name: str) -> str | None:
+    """The value of a name, where the parts of a text are `name=value`.
+
+    >>> value("Case=Nom|Number=Sing", "Number"), value("_", "Number")
+    ('Sing', None)
+    """
+    for item in text.split(BAR):
+        key, sign, found = item.partition("=")
+        if sign and key == name:
+            return found
+    return None
 
 
 def is_multiple(name: str) -> bool:
@@ -142,8 +230,8 @@ def find_parts(name: str) -> Parts:
     (['ing'], [])
     """
     if not is_multiple(name):
-        view = find_view(name)
-        return lambda text: [] if (seen := view(text)) is None else [seen]
+        single = find_view(name)
+        return lambda text: [] if (seen := single(text)) is None else [seen]
     before = find_view(name.removesuffix(EACH).removesuffix("."))
 
     def parts(text: str) -> list[str]:
@@ -160,9 +248,9 @@ def find_view(name: str) -> View:
     'ing'
     >>> find_view("upper")
     Traceback (most recent call last):
-    ValueError: there is no view 'upper'; there are capital, digit, ...
+    ValueError: there is no view 'upper'; there are lower, shape, ...
     """
-    functions = [_single(part) for part in name.split(".")] if name else []
+    functions = [_single(each) for each in name.split(".")] if name else []
     if len(functions) == 1:
         return functions[0]
 
@@ -178,14 +266,18 @@ def find_view(name: str) -> View:
 
 
 def _single(name: str) -> View:
-    if name in PLAIN:
-        return PLAIN[name]
-    sized = re.fullmatch(r"([a-z]+)([1-9]\d*)", name)
-    if sized and sized[1] in SIZED:
-        function, size = SIZED[sized[1]], int(sized[2])
-        return lambda text: function(text, size)
+    found = NAMED.fullmatch(name)
+    entry = None if found is None else VIEWS.get(found["name"])
+    if found is not None and entry is not None:
+        function, argument = entry
+        given = {"none": None, "size": found["size"], "name": found["argument"]}[argument]
+        if argument == "none" and found["name"] == name:
+            return function
+        if given is not None:
+            value = int(given) if argument == "size" else given
+            return lambda text: function(text, value)
+    known = ", ".join(entry.example(each) for each, entry in VIEWS.items())
     raise ValueError(
-        f"there is no view {name!r}; there are {', '.join(PLAIN)}, and with a length "
-        f"{', '.join(f'{known}1' for known in SIZED)} and so on; each comes last. Chain them by "
-        "dots."
+        f"there is no view {name!r}; there are {known}, and {EACH}, which comes last. Chain them "
+        "by dots."
     )

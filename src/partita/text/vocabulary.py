@@ -8,8 +8,8 @@ from itertools import chain, islice, repeat
 import numpy as np
 
 from partita.arrays import IntArray
-from partita.kernels.features import hash as features_hash
 from partita.text.attributes import Attributes
+from partita.text.hashing import buckets, hashes, keys_of
 
 Features = Collection[str] | Mapping[str, float]
 """What holds of one word, arc or hyperedge: names, or names with values."""
@@ -110,8 +110,8 @@ class VocabularyBuilder:
 class HashedVocabulary:
     """Features straight to one of `n_buckets` numbers; nothing is stored, and some collide.
 
-    The number is FNV-1a (64 bits, folded) of the name in UTF-8, modulo n_buckets: the same on
-    every machine and in every run.
+    The number follows from the name alone, see `partita.text.hashing`: it is the same on every
+    machine and in every run.
 
     >>> vocabulary = HashedVocabulary(2**20)
     >>> vocabulary["word=the"] == HashedVocabulary(2**20)["word=the"]
@@ -131,29 +131,11 @@ class HashedVocabulary:
 
     def ids(self, names: Sequence[str]) -> IntArray:
         """A number for each name."""
-        numbers = np.empty(len(names), dtype=np.int64)
-        features_hash.buckets(hashes(names), self._n_buckets, numbers)
-        return numbers
+        return buckets(keys_of(hashes(names)), self._n_buckets)
 
     def attributes(self, rows: Iterable[Features]) -> Attributes:
         """All features of each row, as numbers."""
         return _encoded(rows, self.ids)
-
-
-def hashes(names: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """64 bits of FNV-1a for each name, in UTF-8.
-
-    >>> hex(hashes(["foobar"])[0])
-    '0x85944171f73967e8'
-    """
-    # Text that was read with surrogates in place of broken bytes has numbers, too.
-    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
-    ends = np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
-    out = np.empty(len(encoded), dtype=np.uint64)
-    # The hash is meant to wrap around.
-    with np.errstate(over="ignore"):
-        features_hash.fnv1a(np.frombuffer(b"".join(encoded), dtype=np.uint8), ends, out)
-    return out
 
 
 def _encoded(

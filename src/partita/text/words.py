@@ -1,98 +1,267 @@
-"""Sentences as users have them, brought into one form: named columns, or features of each word."""
+"""Sentences in one form: named columns, features of each word by name, or a matrix of features."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from partita.arrays import IntArray
-from partita.data.sentences import Sentence
+from partita.structures.batch import offsets
+from partita.text.columns import Column
+from partita.text.sentences import (
+    FORM,
+    SparseSentence,
+    column_names,
+    column_values,
+    has_columns,
+    is_matrix,
+    listed,
+    tokens_of,
+    where,
+)
 
-FORM = "FORM"
-"""The column of words in CoNLL-U, and the name of the only column of plain tokens."""
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Words:
-    """The words of all sentences end to end: columns of values, or a collection of features each.
+    """The words of all sentences end to end, in one of three forms.
 
-    Exactly one of `columns` and `features` is filled.
+    Exactly one of `columns`, `features` and `matrix` is filled.
     """
 
     n_words: IntArray
     """Words of each sentence."""
-    columns: Mapping[str, Sequence[str]]
+    columns: Mapping[str, Column]
     """By name, a value for each word."""
     features: Sequence[Any] = ()
     """For each word a dictionary or a collection of names."""
+    matrix: sparse.csr_array | None = None
+    """A row of numbers for each word, (n_all, n_features)."""
 
     @property
     def are_features(self) -> bool:
         """Whether the user brings features, so that no templates are needed."""
         return not self.columns
 
+    @property
+    def first_nodes(self) -> IntArray:
+        """(n_sentences + 1,): the node of each sentence's root, where its words follow."""
+        return offsets(self.n_words + 1)
 
-def read_words(sentences: Sequence[Any], columns: Sequence[str] | None = None) -> Words:
-    """Lists of tokens, of tuples of columns, of feature dictionaries, or `Sentence` objects.
+    def chosen(self, sentences: IntArray) -> "Words":
+        """Some sentences by number, in any order, repeats allowed; of words that have columns."""
+        n_words = self.n_words[sentences]
+        starts = offsets(self.n_words)[sentences]
+        places = np.repeat(starts - offsets(n_words)[:-1], n_words) + np.arange(n_words.sum())
+        columns = {
+            name: replace(column, numbers=column.numbers[places])
+            for name, column in self.columns.items()
+        }
+        return Words(n_words, columns)
 
-    `columns` names the columns to use; all of them if left out. A model that uses one column
-    takes plain tokens whatever that column was called.
 
-    >>> read_words([["dogs", "bark"], ["yes"]]).columns
+def read_words(
+    sentences: Iterable[Any],
+    columns: Sequence[str] | None = None,
+    *,
+    names: Sequence[str] | None = None,
+) -> Words:
+    """Sentences of any form; all of them of the same.
+
+    A sentence is a list of tokens: text, tuples of columns, dictionaries of features, or lists of
+    feature names; an array of text, (n_words,) or (n_words, n_columns); a `Sentence` or a data
+    frame, whose columns have names; or a matrix of numbers, (n_words, n_features), also sparse.
+
+    `columns` are those to use; all of them if left out, of CoNLL-U the words. `names` are what the
+    columns of tuples are called, as many as there are: `columns` if left out, or else "0", "1" ...
+    A model that uses one column takes plain tokens whatever that column was called.
+
+    >>> {
+    ...     name: list(values)
+    ...     for name, values in read_words([["dogs", "bark"], ["yes"]]).columns.items()
+    ... }
     {'FORM': ['dogs', 'bark', 'yes']}
-    >>> read_words([[("dogs", "NNS")]]).columns
-    {'0': ['dogs'], '1': ['NNS']}
+    >>> list(read_words([[("dogs", "NNS")]]).columns)
+    ['0', '1']
+    >>> read_words([np.array([[0.5, 0.0], [0.0, 2.0]])]).matrix.shape
+    (2, 2)
     """
-    check_sentences(sentences)
-    n_words = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
-    if any(isinstance(sentence, Sentence) for sentence in sentences):
-        return Words(n_words, _from_sentences(sentences, columns))
-    tokens: list[Any] = list(chain.from_iterable(sentences))
+    given = listed(sentences)
+    n_words = np.fromiter(map(len, given), dtype=np.int64, count=len(given))
+    forms = [_FORMS[has_columns(each), is_matrix(each)] for each in given]
+    for index, form in enumerate(forms):
+        if form != forms[0]:
+            raise ValueError(
+                f"{where(given[index], index)} is {form}, and the first is {forms[0]}; expected "
+                "one form for all."
+            )
+    if forms and has_columns(given[0]):
+        return Words(n_words, _from_columns(given, columns))
+    if forms and is_matrix(given[0]):
+        return Words(n_words, {}, matrix=_stacked(given))
+    tokens: list[Any] = list(chain.from_iterable(map(tokens_of, given)))
+    return _from_tokens(given, n_words, tokens, columns, names)
+
+
+_FORMS = {
+    (True, False): "a sentence with named columns",
+    (False, True): "a matrix of numbers",
+    (False, False): "a list of tokens",
+}
+
+
+def _from_columns(sentences: Sequence[Any], names: Sequence[str] | None) -> dict[str, Column]:
+    chosen = names
+    if chosen is None:
+        chosen = default_columns(column_names(sentences) or ())
+    return {
+        name: _column(
+            name,
+            sentences,
+            (column_values(each, name, index) for index, each in enumerate(sentences)),
+        )
+        for name in chosen
+    }
+
+
+def _from_tokens(
+    sentences: Sequence[Any],
+    n_words: IntArray,
+    tokens: list[Any],
+    columns: Sequence[str] | None,
+    names: Sequence[str] | None,
+) -> Words:
     kinds = set(map(type, tokens))
+    # Where columns have names of their own, a word may be a list as well as a tuple.
+    rows: Any = tuple if names is None else tuple | list
+    if not tokens:
+        return Words(n_words, {name: Column.of(()) for name in columns or names or (FORM,)})
     if all(issubclass(kind, str) for kind in kinds):
-        return Words(n_words, {_only(columns): tokens})
-    if all(issubclass(kind, tuple) for kind in kinds):
-        return Words(n_words, _from_tuples(tokens, columns))
+        found = {names[0] if names else _only(columns): Column.of(tokens)}
+        return Words(n_words, _chosen(found, columns))
+    if all(issubclass(kind, rows) for kind in kinds):
+        found = _from_tuples(sentences, tokens, names or columns, exact=names is None)
+        return Words(n_words, _chosen(found, columns))
     if all(issubclass(kind, Mapping | list | set | frozenset) for kind in kinds):
         return Words(n_words, {}, tokens)
-    names = sorted(kind.__name__ for kind in kinds)
+    listed_kinds = ", ".join(sorted(kind.__name__ for kind in kinds))
     raise ValueError(
-        f"the tokens are of the types {', '.join(names)}; expected one kind for all: text, tuples "
-        "of columns, dictionaries of features, or lists of feature names."
+        f"the tokens are of the types {listed_kinds}; expected one kind for all: text, tuples of "
+        "columns, dictionaries of features, or lists of feature names."
     )
 
 
-def check_sentences(sentences: Sequence[Any]) -> None:
-    """A list of sentences came, not text that looks like one."""
-    if isinstance(sentences, str | Sentence):
-        raise ValueError(
-            f"a single {type(sentences).__name__} came; expected a list of sentences. Put it into "
-            "a list of one."
+def _from_tuples(
+    sentences: Sequence[Any],
+    tokens: list[tuple[str, ...]],
+    names: Sequence[str] | None,
+    *,
+    exact: bool,
+) -> dict[str, Column]:
+    width = len(tokens[0])
+    found = list(names) if names is not None else [str(number) for number in range(width)]
+    listed_names = "" if names is None else f": {', '.join(found)}"
+    widths = set(map(len, tokens))
+    if len(widths) > 1:
+        index, other = next(
+            (index, len(token))
+            for index, each in enumerate(sentences)
+            for token in tokens_of(each)
+            if len(token) != width
         )
-    for index, sentence in enumerate(sentences):
-        if isinstance(sentence, str | bytes):
-            raise ValueError(
-                f"sentence {index} is the text {sentence[:40]!r}; expected a list of tokens. Split "
-                "it into words first."
-            )
-
-
-def _from_sentences(
-    sentences: Sequence[Any], names: Sequence[str] | None
-) -> dict[str, Sequence[str]]:
-    for index, sentence in enumerate(sentences):
-        if not isinstance(sentence, Sentence):
-            raise ValueError(
-                f"sentence {index} is a {type(sentence).__name__} and others are Sentence objects; "
-                "expected one kind for all."
-            )
-    chosen = default_columns(sentences[0].names) if names is None else tuple(names)
+        raise ValueError(
+            f"{where(sentences[index], index)} has a token of {other} columns, and the first token "
+            f"has {width}; expected the same number in all of them{listed_names}."
+        )
+    if len(found) < width or (exact and len(found) != width):
+        raise ValueError(f"the tokens have {width} columns; expected {len(found)}{listed_names}.")
     return {
-        name: list(chain.from_iterable(sentence.column(name) for sentence in sentences))
-        for name in chosen
+        name: _column(name, sentences, ([token[i] for token in tokens],))
+        for i, name in enumerate(found[:width])
     }
+
+
+def _column(name: str, sentences: Sequence[Any], values: Iterable[Iterable[Any]]) -> Column:
+    """A column, all of whose values are text."""
+    try:
+        column = Column.of(chain.from_iterable(values))
+    except TypeError:
+        # What has no hash is no text either.
+        raise ValueError(
+            f"the column {name!r} holds lists or the like; expected text for every word."
+        ) from None
+    for number, value in enumerate(column.values):
+        if not isinstance(value, str):
+            word = int(np.argmax(column.numbers == number))
+            ends = np.cumsum([len(sentence) for sentence in sentences])
+            index = int(np.searchsorted(ends, word, side="right"))
+            raise ValueError(
+                f"{where(sentences[index], index)} has a word whose {name} is {value!r}; expected "
+                "text, and '_' where there is none. Give numbers as a matrix, or as text."
+            )
+    return column
+
+
+def _chosen(found: Mapping[str, Column], columns: Sequence[str] | None) -> Mapping[str, Column]:
+    if columns is None:
+        return found
+    for name in columns:
+        if name not in found:
+            raise ValueError(
+                f"the tokens have no column {name}, only {', '.join(found)}; expected "
+                f"{', '.join(columns)}. Give each token as a tuple of these, or sentences with "
+                "such columns."
+            )
+    return {name: found[name] for name in columns}
+
+
+def _only(names: Sequence[str] | None) -> str:
+    if names is None or not names:
+        return FORM
+    if len(names) > 1:
+        raise ValueError(
+            f"plain tokens came, which are one column; expected {len(names)}: {', '.join(names)}. "
+            "Give each token as a tuple of these, or sentences with such columns."
+        )
+    return names[0]
+
+
+def _stacked(sentences: Sequence[Any]) -> sparse.csr_array:
+    """The rows of all sentences; all have the same number of features, which are finite."""
+    first = _matrix(sentences[0], 0)
+    found = []
+    for index, sentence in enumerate(sentences):
+        matrix = _matrix(sentence, index)
+        if matrix.shape[1] != first.shape[1]:
+            raise ValueError(
+                f"{where(sentence, index)} has {matrix.shape[1]} features, and the first has "
+                f"{first.shape[1]}; expected the same in all of them."
+            )
+        if not np.isfinite(matrix.data).all():
+            raise ValueError(
+                f"{where(sentence, index)} has a feature that is infinite or not a number; "
+                "expected finite numbers."
+            )
+        found.append(matrix)
+    return sparse.csr_array(sparse.vstack(found, format="csr"))
+
+
+def _matrix(sentence: Any, index: int) -> sparse.csr_array:
+    if isinstance(sentence, SparseSentence):
+        return sentence.matrix.astype(np.float64)
+    if sentence.ndim != 2:
+        raise ValueError(
+            f"{where(sentence, index)} is an array of numbers of shape {sentence.shape}; expected "
+            "(n_words, n_features)."
+        )
+    return sparse.csr_array(sentence.astype(np.float64))
+
+
+def check_sentences(sentences: Iterable[Any]) -> None:
+    """A list of sentences came, not text that looks like one."""
+    listed(sentences)
 
 
 def default_columns(names: Sequence[str], target: str | None = None) -> tuple[str, ...]:
@@ -108,42 +277,19 @@ def default_columns(names: Sequence[str], target: str | None = None) -> tuple[st
     return tuple(name for name in names if name != target)
 
 
-def _from_tuples(
-    tokens: list[tuple[str, ...]], names: Sequence[str] | None
-) -> dict[str, Sequence[str]]:
-    widths = set(map(len, tokens))
-    if len(widths) > 1:
-        raise ValueError(
-            f"the tokens have {sorted(widths)} columns; expected the same number in all of them."
-        )
-    width = widths.pop() if widths else 0
-    found = list(names) if names is not None else [str(number) for number in range(width)]
-    if len(found) != width:
-        raise ValueError(
-            f"the tokens have {width} columns; expected {len(found)}: {', '.join(found)}."
-        )
-    return {name: [token[i] for token in tokens] for i, name in enumerate(found)}
+def common_columns(
+    sentences: Sequence[Any], names: Sequence[str], among: Sequence[str]
+) -> tuple[str, ...]:
+    """Those of some columns that all sentences have; `names` are those of the columns of tuples.
 
-
-def _only(names: Sequence[str] | None) -> str:
-    if names is None or not names:
-        return FORM
-    if len(names) > 1:
-        raise ValueError(
-            f"plain tokens came, which are one column; expected {len(names)}: {', '.join(names)}. "
-            "Give each token as a tuple of these, or sentences with such columns."
-        )
-    return names[0]
-
-
-def sentences_of(flat: Sequence[Any], n_words: Iterable[int]) -> list[list[Any]]:
-    """Values for all words end to end, as a list for each sentence.
-
-    >>> sentences_of("abc", [1, 0, 2])
-    [['a'], [], ['b', 'c']]
+    >>> common_columns(
+    ...     [[("dogs", "NOUN")]], ("FORM", "UPOS", "XPOS"), among=("FORM", "XPOS", "UPOS")
+    ... )
+    ('FORM', 'UPOS')
     """
-    result, start = [], 0
-    for n in n_words:
-        result.append(list(flat[start : start + n]))
-        start += n
-    return result
+    if any(map(has_columns, sentences)):
+        there = [set(map(str, each.columns)) for each in sentences if has_columns(each)]
+        return tuple(name for name in among if all(name in each for each in there))
+    first = next(chain.from_iterable(map(tokens_of, sentences)), "")
+    width = len(first) if isinstance(first, tuple | list) else 1
+    return tuple(name for name in among if name in names[:width])

@@ -35,7 +35,8 @@ from partita.training.contents import Contents, ModelFileError, check_numbers, n
 __all__ = ["Contents", "ModelFileError", "read_header", "read_model", "write_model"]
 
 MAGIC = b"PARTITA\0"
-VERSION = 1
+VERSION = 2
+"""Of the layout, and of what numbers mean: 2 has one hash of features, and one meaning of views."""
 ALIGNMENT = 64
 PREFIX = struct.Struct("<8sIIQQ")
 MOST_HEADER = 2**30
@@ -156,10 +157,11 @@ def _read_header(path: str, file: BinaryIO) -> _Found:
     if len(start) < START:
         raise _damaged(path, f"it ends after {len(start)} bytes")
     _, version, zero, length, payload = PREFIX.unpack_from(start)
-    if version > VERSION and zero == 0:
+    if version != VERSION and zero == 0:
+        other = "a newer" if version > VERSION else "the older"
         raise ModelFileError(
-            f"{path} has format version {version}; this Partita reads versions up to {VERSION}. "
-            "Install a newer Partita, or train the model again with this one."
+            f"{path} has format version {version}; this Partita reads version {VERSION}. Train the "
+            f"model again with this one, or use {other} Partita that wrote it."
         )
     size = os.fstat(file.fileno()).st_size
     if START + length + payload != size:

@@ -8,10 +8,13 @@ import numpy as np
 from partita.arrays import FloatArray, IntArray
 from partita.estimators.alignment.itg_lexicon import is_word, logarithms
 from partita.features.itg_edges import likenesses
+from partita.text.hashing import buckets, keys_of, mixed
 
 N_BUCKETS = 2**16
 """Weights of words and pairs of words, which share them by hashing."""
 N_HASHED = 4
+FREQUENT = 200
+"""Words with lower numbers are frequent."""
 
 
 class Evidence(NamedTuple):
@@ -95,20 +98,17 @@ def null_values(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
 
 
 def link_words(x: IntArray, y: IntArray) -> IntArray:
-    """Buckets of what words a link has, (n, m, N_HASHED): either word, both, and nothing else.
-
-    Word numbers are hashed by multiplication, in unsigned 64-bit arithmetic.
-    """
+    """Buckets of what words a link has, (n, m, N_HASHED): either, both, and whether frequent."""
     n, m = len(x), len(y)
-    one = np.repeat(x, m).astype(np.uint64)
-    two = np.tile(y, n).astype(np.uint64)
-    keys = np.stack([one, two, one * np.uint64(1_000_003) + two, np.zeros_like(one)], axis=-1)
-    keys[:, 3] = (one < 200) * np.uint64(1000) + (two < 200) * np.uint64(2000)
-    kinds = np.arange(1, N_HASHED + 1, dtype=np.uint64)
-    mixed = (keys + kinds * np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xD6E8FEB86659FD93)
-    mixed ^= mixed >> np.uint64(32)
-    buckets: IntArray = (mixed % np.uint64(N_BUCKETS)).astype(np.int64).reshape(n, m, N_HASHED)
-    return buckets
+    one, two = np.repeat(x, m), np.tile(y, n)
+    nothing = np.zeros_like(one)
+    frequent = (one < FREQUENT).astype(np.int64), (two < FREQUENT).astype(np.int64)
+    kinds = [(one, nothing), (nothing, two), (one, two), frequent]
+    found = np.empty((n * m, N_HASHED), dtype=np.int64)
+    for kind, (first, second) in enumerate(kinds):
+        states = np.full(n * m, kind + 1, dtype=np.uint64)
+        found[:, kind] = buckets(keys_of(mixed(mixed(states, first), second)), N_BUCKETS)
+    return found.reshape(n, m, N_HASHED)
 
 
 def _null_values(words: Sequence[str], links: FloatArray, both: FloatArray) -> FloatArray:

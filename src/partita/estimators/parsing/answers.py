@@ -12,10 +12,10 @@ from partita.data.sentences import Sentence
 from partita.distribution.trees import Tree
 from partita.estimators.answers import Asked
 from partita.estimators.parsing.labels import LabelModel, one_subject
-from partita.estimators.parsing.model import Encoded, chosen_words
-from partita.estimators.parsing.words import where
+from partita.estimators.parsing.model import KeyedWords
 from partita.objectives.partial import known_heads
 from partita.structures.base import Structure
+from partita.text.sentences import where
 from partita.training.batches import cut
 
 Arcs = Sequence[tuple[int, int]]
@@ -69,9 +69,9 @@ class ArcLimits:
         for head, modifier in found:
             if not (0 <= head <= n_words and 1 <= modifier <= n_words and head != modifier):
                 raise ValueError(
-                    f"{where(asked.sentences[index], place)}: the arc ({head}, {modifier}) came "
-                    f"for a sentence of {n_words} words; expected (head, modifier), two different "
-                    "words counted from 1, or 0, the root, as head."
+                    f"{where(asked.sentences[index], place)} has {n_words} words, and the arc "
+                    f"({head}, {modifier}) came; expected (head, modifier), two different words "
+                    "counted from 1, or 0, the root, as head."
                 )
         return found
 
@@ -79,12 +79,12 @@ class ArcLimits:
 def _refuse(asked: Asked, index: int) -> NoReturn:
     sentence, trees = asked.sentences[index], asked.p.structures
     conditions = ["whose arcs do not cross"] * trees.is_projective
-    conditions += ["with one root"] * trees.single_root
+    conditions += ["and with one root" if conditions else "with one root"] * trees.single_root
     name = sentence_name(sentence) if isinstance(sentence, Sentence) else "this sentence"
     raise ValueError(
-        f"{where(sentence, asked.places[index])}: "
-        f"{' '.join(['no tree', ' and '.join(conditions)]).strip()} has all arcs that are required "
-        f"of {name} and none that is forbidden. Require or forbid fewer arcs."
+        f"{where(sentence, asked.places[index])} has no tree"
+        f"{''.join(f' {each}' for each in conditions)} that has all arcs required of {name} and "
+        "none that is forbidden. Require or forbid fewer arcs."
     )
 
 
@@ -113,17 +113,21 @@ class Labeller:
     weights: FloatArray
 
     def tables(
-        self, encoded: Encoded, sentences: Sequence[int], trees: Sequence[IntArray]
+        self, encoded: KeyedWords, sentences: Sequence[int], trees: Sequence[IntArray]
     ) -> list[FloatArray]:
         """log p(label | tree) for trees of some sentences, which may repeat: (n, n_labels) each."""
         if not len(trees):
             return []
-        words = chosen_words(encoded.words, np.asarray(sentences))
+        words = encoded.words.chosen(np.asarray(sentences))
         flat = self.model.log_probabilities(self.weights, words, np.concatenate(trees))
         return np.split(flat, np.cumsum(words.n_words)[:-1])
 
     def best(
-        self, encoded: Encoded, trees: Sequence[Sequence[IntArray]], *, single_subject: bool = False
+        self,
+        encoded: KeyedWords,
+        trees: Sequence[Sequence[IntArray]],
+        *,
+        single_subject: bool = False,
     ) -> list[list[list[str]]]:
         """The best labels of some trees of each sentence."""
         is_subject = np.array([name.split(":")[0] in SUBJECTS for name in self.model.names])
@@ -137,7 +141,7 @@ class Labeller:
         return self._named(encoded, trees, labels)
 
     def drawn(
-        self, encoded: Encoded, trees: Sequence[Sequence[IntArray]], rng: np.random.Generator
+        self, encoded: KeyedWords, trees: Sequence[Sequence[IntArray]], rng: np.random.Generator
     ) -> list[list[list[str]]]:
         """Labels of some trees of each sentence, drawn at random."""
 
@@ -151,7 +155,7 @@ class Labeller:
 
     def _named(
         self,
-        encoded: Encoded,
+        encoded: KeyedWords,
         trees: Sequence[Sequence[IntArray]],
         labels: Callable[[FloatArray, IntArray], IntArray],
     ) -> list[list[list[str]]]:
@@ -165,7 +169,7 @@ class Labeller:
                 result[index].append(names[labels(table, heads)].tolist())
         return result
 
-    def most_probable(self, encoded: Encoded, found: Sequence[Candidates]) -> list[IntArray]:
+    def most_probable(self, encoded: KeyedWords, found: Sequence[Candidates]) -> list[IntArray]:
         """Of each sentence's candidates the one whose score + log p(best labels) is largest.
 
         The labels look at siblings, children and the head's head, so that they know of a tree what

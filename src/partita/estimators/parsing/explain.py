@@ -22,20 +22,23 @@ from partita.estimators.explain import (
     Table,
     netted,
 )
-from partita.estimators.parsing.model import Encoded, ParserModel
-from partita.estimators.parsing.templates import Atom, Template
-from partita.estimators.parsing.words import EDGE, RARE, ROOT, Words, members
+from partita.estimators.parsing.model import KeyedWords, ParserModel
 from partita.features.arcs import distance_slots, places, table, with_distance
 from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS
+from partita.text.arc_templates import ArcTemplate
+from partita.text.fields import RoleField
+from partita.text.known_values import EDGE, NONE, ROOT, SHOWN
+from partita.text.markers import MARKER
+from partita.text.views import find_view
+from partita.text.words import Words
 
-SHOWN = {RARE: "<rare>", ROOT: "<root>", EDGE: "<edge>"}
 DISTANCES = ("1", "2", "3", "4", "5-6", "7-10", "11+")
 
 
 class Feature(NamedTuple):
     """A feature of an arc."""
 
-    template: Template
+    template: ArcTemplate
     name: str
 
 
@@ -56,7 +59,7 @@ class HeadExplanation(Explanation):
     other_heads: tuple[int, ...]
     """The best tree with another head at the word."""
     contributions: tuple[Contribution, ...]
-    templates: Mapping[str, Template]
+    templates: Mapping[str, ArcTemplate]
     """Of each feature."""
     n_shown: int = 10
     """Templates to show, of those that decided."""
@@ -112,18 +115,18 @@ class HeadExplanation(Explanation):
         return sorted(rows, key=lambda row: -abs(row[0]))
 
 
-def evidence(template: Template) -> str:
+def evidence(template: ArcTemplate) -> str:
     """What a template looks at, in a few words.
 
-    >>> from partita.estimators.parsing.templates import read_templates
-    >>> evidence(read_templates("head.upos modifier-1.upos modifier.upos")[0])
+    >>> from partita.text.arc_templates import read_arc_templates
+    >>> evidence(read_arc_templates("head.UPOS modifier.UPOS[-1] modifier.UPOS")[0])
     'both words and their neighbours'
     """
     if template.at("between"):
         return "what lies between"
     ends = [each for each in ("head", "modifier") if template.at(each)]
     name = f"the {ends[0]} alone" if len(ends) == 1 else "both words"
-    if any(atom.offset or atom.view == "marker" for atom in template.atoms):
+    if any(each.field.offset or each.column == MARKER for each in template.fields):
         return (
             f"the {ends[0]} and its neighbours"
             if len(ends) == 1
@@ -185,7 +188,7 @@ def explain_word(
     (other,) = others.structures
     forms = _forms(encoded.words)
     nodes = ["the root", *(f"{form!r} (word {index})" for index, form in enumerate(forms, 1))]
-    found, templates = [], dict[str, Template]()
+    found, templates = [], dict[str, ArcTemplate]()
     differing = np.flatnonzero(best != other)
     for heads, sign in ((best, 1.0), (other, -1.0)):
         rows = arc_weights(model, weights, encoded, heads[differing], differing + 1)
@@ -218,7 +221,7 @@ def _forms(words: Words) -> tuple[str, ...]:
 def arc_weights(
     model: ParserModel,
     weights: FloatArray,
-    encoded: Encoded,
+    encoded: KeyedWords,
     heads: IntArray,
     modifiers: IntArray,
     sentence: int = 0,
@@ -265,50 +268,60 @@ class Namer:
         side = "right" if head < modifier else "left"
         found = []
         for template in self._model.maker.ordered:
-            values = [self._values(atom, head, modifier) for atom in template.atoms]
+            fields = template.fields
+            values = [self._values(field, head, modifier) for field in fields]
             # The kernel goes through the head's set first, then the modifier's, then the kinds.
             ranks = {"head": 0, "modifier": 1, "between": 2}
-            order = sorted(range(len(values)), key=lambda i: ranks[template.atoms[i].where])
+            order = sorted(range(len(values)), key=lambda i: ranks[fields[i].role])
             for chosen in product(*(values[i] for i in order)):
                 texts = dict(zip(order, chosen, strict=True))
                 pairs = [
-                    f"{atom.text}={texts[i]}" if atom.value is None else f"{atom.text}:{texts[i]}"
-                    for i, atom in enumerate(template.atoms)
+                    f"{field.text}={texts[i]}"
+                    if field.value is None
+                    else f"{field.text}:{texts[i]}"
+                    for i, field in enumerate(fields)
                 ]
                 found.append(Feature(template, " ".join([*pairs, side])))
         return found
 
-    def _values(self, atom: Atom, head: int, modifier: int) -> list[str]:
-        if atom.where == "between":
+    def _values(self, field: RoleField, head: int, modifier: int) -> list[str]:
+        if field.role == "between":
             step = 1 if head < modifier else -1
-            between = [self._name(atom, word) for word in range(head + step, modifier, step)]
-            if atom.value is not None:
-                return [str(min(between.count(atom.value), MOST_COUNTED))]
+            between = [self._between(field, word) for word in range(head + step, modifier, step)]
+            if field.value is not None:
+                return [str(min(between.count(field.value), MOST_COUNTED))]
             return list(dict.fromkeys(map(self._kind, between)))
-        word = head if atom.where == "head" else modifier
-        if atom.offset:
-            word = word + atom.offset if word and 1 <= word + atom.offset <= self._n_words else -1
-        if atom.view == "feat":
-            return members(self._raw(atom, word)) if word > 0 else []
-        name = self._name(atom, word) if word > 0 else (ROOT if word == 0 else EDGE)
-        return [SHOWN.get(name, name)]
+        word, offset = head if field.role == "head" else modifier, field.field.offset
+        if offset:
+            word = word + offset if word and 1 <= word + offset <= self._n_words else -1
+        if word <= 0:
+            outside = [] if field.field.is_multiple else [ROOT if word == 0 else EDGE]
+            return [SHOWN[value] for value in outside]
+        sight = field.column, field.field.view
+        known = self._model.maker.known
+        if field.field.is_multiple:
+            (values,) = known.members(sight, [self._raw(field, word)])
+        else:
+            values = known.seen(sight, [self._raw(field, word)])
+        return [SHOWN.get(value, value) for value in values]
 
     def _kind(self, value: str) -> str:
-        kinds = self._model.lexicon.kinds
-        return value if value in kinds else f"<other {MOST_KINDS - 1}>"
+        kinds = self._model.maker.kinds
+        return SHOWN.get(value, value) if value in kinds else f"<other {MOST_KINDS - 1}>"
 
-    def _raw(self, atom: Atom, word: int) -> str:
-        column = self._words.columns[atom.column]
-        return str(column.values[column.numbers[self._first + word - 1]])
+    def _raw(self, field: RoleField, word: int) -> str:
+        return self._words.columns[field.column][self._first + word - 1]
 
-    def _name(self, atom: Atom, word: int) -> str:
-        return self._model.lexicon.shown(atom.view, self._raw(atom, word))
+    def _between(self, field: RoleField, word: int) -> str:
+        """What is seen at a word between, however rare it is."""
+        seen = find_view(field.field.view)(self._raw(field, word))
+        return NONE if seen is None else seen
 
 
 def strongest_features(
     model: ParserModel,
     weights: FloatArray,
-    encoded: Encoded,
+    encoded: KeyedWords,
     trees: Iterable[tuple[int, IntArray]],
     n_features: int = 20,
 ) -> dict[str, list[tuple[str, float]]]:

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,6 @@ from partita.arrays import FloatArray, IntArray
 from partita.data.arc_rules import ArcRule
 from partita.data.dependencies import UNKNOWN
 from partita.distribution.linear_chain import LinearChain
-from partita.estimators.parsing.keys import kind_column
 from partita.estimators.parsing.labels import LabelModel
 from partita.estimators.parsing.material import (
     ArcExpectations,
@@ -19,17 +19,21 @@ from partita.estimators.parsing.material import (
     TreeMaterial,
     read_material,
 )
-from partita.estimators.parsing.model import Encoded, ParserModel, chosen_words
-from partita.estimators.parsing.templates import (
-    Template,
-    columns_of,
-    default_templates,
-    read_templates,
-)
-from partita.estimators.parsing.words import NAMES, Lexicon, Words, read_words
+from partita.estimators.parsing.model import KeyedWords, ParserModel
 from partita.estimators.runs import Way, learn, n_stages, run
 from partita.estimators.supervision import Known, Lessons, course_of
+from partita.features.arc_keys import KeyMaker
 from partita.objectives import Counts, Likelihood
+from partita.text.arc_templates import (
+    ArcTemplate,
+    columns_of,
+    default_arc_templates,
+    read_arc_templates,
+)
+from partita.text.known_values import KnownValues
+from partita.text.label_templates import default_label_templates
+from partita.text.tree_words import NAMES, read_tree_words
+from partita.text.words import Words
 from partita.training import AdaGrad, Batch, Penalty, TrainingResult, build_corpus
 from partita.training.batches import CACHED_PARTS, cut
 from partita.training.optimisers import Cosine
@@ -49,7 +53,7 @@ class Prepared(NamedTuple):
     """A model without weights, and what it is to learn from."""
 
     model: ParserModel
-    encoded: Encoded
+    encoded: KeyedWords
     material: TreeMaterial
 
 
@@ -84,11 +88,9 @@ def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
         projective = material.has_few_crossings()
     if projective:
         material = material.lifted(single_root=options.single_root)
-    words = read_words(material.sentences)
-    templates = _templates(options, words)
+    words = read_tree_words(material.sentences)
     model = ParserModel(
-        templates,
-        Lexicon.learn(words, options.min_count, kind_column(templates)),
+        KeyMaker.learn(_templates(options, words), words, options.min_count),
         options.n_bits,
         projective,
         options.single_root,
@@ -97,11 +99,11 @@ def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
     return Prepared(model, model.encode_words(words), material)
 
 
-def _templates(options: "DependencyParser", words: Words) -> tuple[Template, ...]:
+def _templates(options: "DependencyParser", words: Words) -> tuple[ArcTemplate, ...]:
     if options.features is None:
-        return default_templates(tuple(words.columns))
-    templates = read_templates(options.features)
-    for name in columns_of(templates):
+        return default_arc_templates(tuple(words.columns))
+    templates = read_arc_templates(options.features)
+    for name in columns_of(templates, NAMES):
         if name not in words.columns:
             raise ValueError(
                 f"the templates look at the column {name}, which not all sentences have; they "
@@ -156,7 +158,7 @@ def lessons_of(options: "DependencyParser", prepared: Prepared) -> Lessons:
 
 
 def _pieces(
-    model: ParserModel, encoded: Encoded, known: Sequence[Known], most: int
+    model: ParserModel, encoded: KeyedWords, known: Sequence[Known], most: int
 ) -> dict[Known, Any]:
     ends = np.cumsum([0, *(known.count(each) for each in Known)]).tolist()
     return {
@@ -168,11 +170,10 @@ def _pieces(
 def _expectations(
     rules: Sequence[ArcRule], weight: float, material: TreeMaterial, order: IntArray
 ) -> ArcExpectations:
-    words = read_words(material.sentences, ("UPOS",))
-    column = words.columns["UPOS"]
-    tags = np.array(column.values, dtype=object)[column.numbers]
-    rows = np.split(tags, np.cumsum(words.n_words)[:-1])
-    return ArcExpectations(rules, [rows[index].tolist() for index in order], weight)
+    words = read_tree_words(material.sentences, ("UPOS",))
+    ends = np.cumsum(words.n_words).tolist()
+    rows = [words.columns["UPOS"][start:end] for start, end in pairwise([0, *ends])]
+    return ArcExpectations(rules, [rows[index] for index in order], weight)
 
 
 def _held_out(model: ParserModel, given: Sequence[Any]) -> Lessons:
@@ -208,7 +209,7 @@ def _trained_labels(
     options: "DependencyParser", prepared: Prepared, stage: int
 ) -> tuple[LabelModel, TrainingResult]:
     """A model of the labels of known arcs, learnt from the trees that the arcs were learnt from."""
-    parser, encoded, material = prepared
+    _, encoded, material = prepared
     assert material.labels is not None
     order = material.order(options.seed)[: material.known.count(Known.ALL)]
     given = [name for index in order for name in material.labels[index]]
@@ -218,8 +219,11 @@ def _trained_labels(
             "no sentence has all heads and a label; expected some to learn labels from. Set "
             "labels=False for a parser without labels."
         )
-    model = LabelModel(names, parser.lexicon, options.label_bits, parser.columns)
-    chosen = chosen_words(encoded.words, order)
+    templates = default_label_templates(tuple(encoded.words.columns))
+    fields = [each.field for template in templates for each in template.fields]
+    known = KnownValues.learn(encoded.words, fields, options.min_count)
+    model = LabelModel(names, templates, known, options.label_bits)
+    chosen = encoded.words.chosen(order)
     rows = model.attributes(chosen, np.concatenate([material.heads[index] for index in order]))
     numbers = np.array([model.numbers.get(name, -1) for name in given], dtype=np.int64)
     counted = (numbers >= 0).astype(np.float64)

@@ -12,13 +12,12 @@ from partita.data.conllu import UNKNOWN_HEAD
 from partita.data.dependencies import UNKNOWN, relations, tree_heads
 from partita.data.sentences import Sentence
 from partita.estimators.parsing.projective import may_be_projective, nearest_projective
-from partita.estimators.parsing.words import where
 from partita.estimators.pieces import Piece
 from partita.estimators.supervision import Knowledge, Known
 from partita.features.arc_constraints import arc_constraints, rule_targets
 from partita.objectives import Constraints, GeneralizedExpectation, Sum, known_heads
 from partita.objectives.base import checked_weights
-from partita.text.words import check_sentences
+from partita.text.sentences import listed, where
 
 Heads = Sequence[Sequence[int] | IntArray | None]
 """The head of each word of each sentence, 0 for the root and -1 if it is not known."""
@@ -67,13 +66,6 @@ class TreeMaterial:
         return TreeMaterial(
             self.sentences, heads, self.labels, self.sample_weight, n_lifted=sum(crossing)
         )
-
-
-def listed(sentences: Iterable[Any]) -> list[Any]:
-    """The sentences as a list; a single one, or text, is an error."""
-    found: Any = sentences if isinstance(sentences, str | Sentence) else list(sentences)
-    check_sentences(found)
-    return list(found)
 
 
 def read_material(

@@ -1,8 +1,7 @@
 """What a trained parser is made of, apart from its weights; and pieces of sentences of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,20 +10,20 @@ from partita.arrays import IntArray
 from partita.distribution.projective_tree import ProjectiveTree
 from partita.distribution.spanning_tree import SpanningTree
 from partita.distribution.trees import Tree
-from partita.estimators.parsing.keys import KeyMaker
-from partita.estimators.parsing.templates import Template
-from partita.estimators.parsing.words import Lexicon, Words, read_words
 from partita.estimators.pieces import Piece
+from partita.features.arc_keys import KeyMaker
 from partita.features.arcs import ArcFeatures, number_of_weights
 from partita.kernels.features.arcs import Keys
 from partita.structures.projective_trees import ProjectiveTrees
 from partita.structures.spanning_trees import SpanningTrees
 from partita.structures.trees import Trees
+from partita.text.tree_words import read_tree_words
+from partita.text.words import Words
 from partita.training.batches import CACHED_PARTS, cut
 
 
-class Encoded(NamedTuple):
-    """Sentences as numbers, in some order."""
+class KeyedWords(NamedTuple):
+    """Sentences as columns, the keys that templates make of them, and some order."""
 
     words: Words
     keys: Keys
@@ -36,8 +35,8 @@ class Encoded(NamedTuple):
 class ParserModel:
     """All of a parser of unlabelled arcs but its weights."""
 
-    templates: tuple[Template, ...]
-    lexicon: Lexicon
+    maker: KeyMaker
+    """Makes keys of words."""
     n_bits: int
     projective: bool
     single_root: bool
@@ -49,21 +48,16 @@ class ParserModel:
         """Number of weights."""
         return number_of_weights(self.n_bits)
 
-    @cached_property
-    def maker(self) -> KeyMaker:
-        """Makes keys of words."""
-        return KeyMaker(self.templates, self.lexicon)
-
-    def encode(self, sentences: Sequence[Any]) -> Encoded:
+    def encode(self, sentences: Sequence[Any]) -> KeyedWords:
         """Sentences as numbers."""
-        return self.encode_words(read_words(sentences, self.columns))
+        return self.encode_words(read_tree_words(sentences, self.columns))
 
-    def encode_words(self, words: Words) -> Encoded:
+    def encode_words(self, words: Words) -> KeyedWords:
         """Sentences whose columns are read already as numbers."""
-        return Encoded(words, self.maker.keys(words), np.arange(len(words.n_words)))
+        return KeyedWords(words, self.maker.keys(words), np.arange(len(words.n_words)))
 
     def pieces(
-        self, encoded: Encoded, first: int = 0, last: int | None = None, most: int = CACHED_PARTS
+        self, encoded: KeyedWords, first: int = 0, last: int | None = None, most: int = CACHED_PARTS
     ) -> Iterator[Piece]:
         """The sentences from `first` on and before `last`, cut into pieces of `most` arcs."""
         order = encoded.order[first:last]
@@ -83,16 +77,3 @@ class ParserModel:
     def kind(self) -> type[Tree]:
         """The class of its distributions."""
         return ProjectiveTree if self.projective else SpanningTree
-
-
-def chosen_words(words: Words, sentences: IntArray) -> Words:
-    """The words of some sentences, by number; any order, repeats allowed."""
-    n_words = words.n_words[sentences]
-    starts = (np.cumsum(words.n_words) - words.n_words)[sentences]
-    within = np.arange(n_words.sum()) - np.repeat(np.cumsum(n_words) - n_words, n_words)
-    places = np.repeat(starts, n_words) + within
-    columns = {
-        name: replace(column, numbers=column.numbers[places])
-        for name, column in words.columns.items()
-    }
-    return Words(n_words, columns)

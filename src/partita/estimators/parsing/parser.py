@@ -8,7 +8,6 @@ import numpy as np
 
 from partita.arrays import Array, FloatArray
 from partita.data.arc_rules import ArcRule, read_arc_rules
-from partita.data.text import read_text
 from partita.estimators.base import Stored
 from partita.estimators.explain import Cell
 from partita.estimators.groups import Descent, OptimiserName, Runs, Uncertainty
@@ -24,11 +23,11 @@ from partita.estimators.parsing.learning import BATCHES_PER_STEP, Learnt, fit_pa
 from partita.estimators.parsing.material import Heads, Labels, read_material
 from partita.estimators.parsing.model import ParserModel
 from partita.estimators.parsing.questions import TreeEstimator
-from partita.estimators.parsing.templates import Description, Template, parse_templates
-from partita.estimators.parsing.words import Lexicon
 from partita.estimators.runs import Way
 from partita.estimators.supervision import Known, ObjectiveName
+from partita.features.arc_keys import KeyMaker
 from partita.objectives import Objective
+from partita.text.arc_templates import ArcDescription, read_arc_template_file
 from partita.training import Penalty
 from partita.training.optimisers import Cosine, Optimiser
 from partita.training.optimisers.stochastic import Stochastic
@@ -41,17 +40,12 @@ N_SHOWN = 200
 """Training trees among whose arcs the strongest features are looked for."""
 
 
-def read_template_file(path: str) -> tuple[Template, ...]:
-    """The templates of a file."""
-    return parse_templates(read_text(path), path)
-
-
 @declared
 class DependencyParser(TreeEstimator, Descent, Uncertainty):
     """A conditional random field over dependency trees: p(tree) ~ exp(sum of its arcs' scores).
 
     An arc's score is the sum of the weights of its features, which templates describe (see
-    `partita.estimators.parsing.templates`); they are hashed into 2**n_bits weights. Labels come
+    `partita.text.arc_templates`); they are hashed into 2**n_bits weights. Labels come
     from a second model, which looks at the tree that was found.
 
     Sentences are `partita.data.Sentence` objects (as `read_conllu` gives them), lists of words, or
@@ -82,16 +76,16 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         "cross is then replaced by the nearest projective one",
     )
     single_root: bool = option(True, "exactly one word hangs on the root")
-    features: Description | None = option(
+    features: ArcDescription | None = option(
         None,
         "templates: objects, their text, or a path to a file with it; good defaults if left out",
-        read=read_template_file,
+        read=read_arc_template_file,
         metavar="FILE",
         is_kept=False,
     )
     min_count: int = option(
         2,
-        "forms and lemmas that occur less often in training are all the same rare word",
+        "what templates see less often in training (a form, a lemma, a suffix) is rare, and alike",
         at_least(1),
     )
     n_bits: int = option(23, "arcs have 2 to the power of this many weights", between(3, 28))
@@ -239,7 +233,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
             "trees made projective": material.n_lifted,
             "training": learnt.training.reason,
             "wrong heads held out": f"{min(judged):.2%} expected" if judged else "none came",
-            "features": f"{len(model.templates)} templates of {', '.join(model.columns)}",
+            "features": f"{len(model.maker.templates)} templates of {', '.join(model.columns)}",
             "weights": f"{len(self.weights_):,}, {n_used:,} of them not 0",
             "labels": f"{len(names)}: {', '.join(names)}" if names else "none",
         }
@@ -248,12 +242,10 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         model, label_model = self.model_, self.label_model_
         header = {
             "own_features": self.features is not None,
-            "templates": [template.text for template in model.templates],
-            "known": {view: sorted(values) for view, values in model.lexicon.known.items()},
-            "kinds": list(model.lexicon.kinds),
+            "arcs": model.maker.header(),
             "columns": list(model.columns),
             "projective": model.projective,
-            "labels": None if label_model is None else list(label_model.names),
+            "labels": None if label_model is None else label_model.header(),
             "n_lifted": self.n_lifted_,
             "about": dict(self.about_),
             "strongest": dict(self.strongest_),
@@ -265,20 +257,17 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
 
     def _restore(self, stored: Stored) -> None:
         header, arrays = stored
-        known = {view: frozenset(values) for view, values in header["known"].items()}
-        lexicon, columns = Lexicon(known, tuple(header["kinds"])), tuple(header["columns"])
-        templates = parse_templates("\n".join(header["templates"]))
+        maker, columns = KeyMaker.restored(header["arcs"]), tuple(header["columns"])
         self.model_ = ParserModel(
-            templates, lexicon, self.n_bits, header["projective"], self.single_root, columns
+            maker, self.n_bits, header["projective"], self.single_root, columns
         )
         self.weights_ = _unpacked("weights", arrays, self.model_.n_weights)
         self.label_model_ = self.label_weights_ = None
         if header["labels"] is not None:
-            names = tuple(header["labels"])
-            self.label_model_ = LabelModel(names, lexicon, self.label_bits, columns)
+            self.label_model_ = LabelModel.restored(header["labels"], self.label_bits)
             self.label_weights_ = _unpacked("label_weights", arrays, self.label_model_.n_weights)
         if header["own_features"]:
-            self.features = templates
+            self.features = maker.templates
         self.n_lifted_, self.about_ = header["n_lifted"], header["about"]
         self.strongest_ = {
             template: [(name, float(weight)) for name, weight in pairs]

@@ -21,9 +21,10 @@ from partita.estimators.parsing.answers import (
     least_risk,
 )
 from partita.estimators.parsing.labels import LabelModel
-from partita.estimators.parsing.material import Heads, listed, trees_of
-from partita.estimators.parsing.model import Encoded, ParserModel
+from partita.estimators.parsing.material import Heads, trees_of
+from partita.estimators.parsing.model import KeyedWords, ParserModel
 from partita.objectives.base import checked_weights
+from partita.text.sentences import listed
 
 Answer = TypeVar("Answer")
 Decoder = Literal["best", "risk", "joint"]
@@ -112,7 +113,7 @@ class TreeEstimator(Estimator, Runs):
                 return p.k_best(N_CANDIDATES)
             return p.best.structures if decoder == "best" else least_risk(p)
 
-        def finish(encoded: Encoded, trees: list[Any]) -> Iterable[Parse]:
+        def finish(encoded: KeyedWords, trees: list[Any]) -> Iterable[Parse]:
             if labeller is None:
                 return ((heads, None) for heads in trees)
             if decoder == "joint":
@@ -135,7 +136,7 @@ class TreeEstimator(Estimator, Runs):
             for found, total in zip(asked.p.k_best(k), asked.p.log_partition, strict=True):
                 yield [(heads, float(score - total)) for heads, score in found]
 
-        def finish(encoded: Encoded, found: list[Any]) -> Iterator[list[tuple[Parse, float]]]:
+        def finish(encoded: KeyedWords, found: list[Any]) -> Iterator[list[tuple[Parse, float]]]:
             parses = self._labelled(encoded, [[heads for heads, _ in each] for each in found])
             for trees, each in zip(parses, found, strict=True):
                 yield [(tree, log_prob) for tree, (_, log_prob) in zip(trees, each, strict=True)]
@@ -150,7 +151,7 @@ class TreeEstimator(Estimator, Runs):
         def question(asked: Asked) -> Any:
             return asked.p.sample(size, rng)
 
-        def finish(encoded: Encoded, found: list[Any]) -> Iterable[list[Parse]]:
+        def finish(encoded: KeyedWords, found: list[Any]) -> Iterable[list[Parse]]:
             return self._labelled(encoded, [list(trees) for trees in found], rng)
 
         def empty() -> list[Parse]:
@@ -251,7 +252,7 @@ class TreeEstimator(Estimator, Runs):
         sentences: Iterable[Any],
         question: Callable[[Asked], Iterable[Any]],
         empty: Callable[[], Answer],
-        finish: Callable[[Encoded, list[Any]], Iterable[Answer]] | None = None,
+        finish: Callable[[KeyedWords, list[Any]], Iterable[Answer]] | None = None,
         *,
         projective: bool | None = None,
         workers: int | None = None,
@@ -283,7 +284,7 @@ class TreeEstimator(Estimator, Runs):
 
     def _labelled(
         self,
-        encoded: Encoded,
+        encoded: KeyedWords,
         trees: Sequence[Sequence[IntArray]],
         rng: np.random.Generator | None = None,
     ) -> Iterator[list[Parse]]:

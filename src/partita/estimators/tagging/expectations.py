@@ -23,9 +23,9 @@ from partita.objectives import (
     squared_distance,
 )
 from partita.text.attributes import Attributes
-from partita.text.lexicon import Lexicon
+from partita.text.column_views import ColumnViews
+from partita.text.fields import parse_field
 from partita.text.named_features import named_rows
-from partita.text.templates import parse_field
 from partita.text.vocabulary import Vocabulary
 from partita.text.words import Words
 
@@ -163,6 +163,6 @@ def _sight(name: str, words: Words, constraint: ExpectationConstraint) -> tuple[
 
 def _column(words: Words, column: str, view: str, values: Mapping[str, int]) -> IntArray:
     """For each word the constraints that it falls under in this view, or -1; (rows, n)."""
-    lexicon = Lexicon(words.columns[column], [view])
+    lexicon = ColumnViews(words.columns[column].values, [view])
     numbers = np.array([values.get(value, -1) for value in lexicon.values[view]] + [-1])
     return numbers[lexicon.codes(words.columns[column])[view]]

@@ -38,7 +38,7 @@ def first_weights(n_bits: int) -> FloatArray:
 
 def feature_rows(sentence: SourceSentence, n_bits: int) -> list[tuple[slice, Array]]:
     """For each kind of part: which parts, and the numbers of their weights, (n_parts, width)."""
-    parts, mask = sentence.parts, 2**n_bits - 1
+    parts, shift = sentence.parts, np.uint32(32 - n_bits)
     words, classes = sentence.words, sentence.classes
     n = parts.n_source
 
@@ -47,18 +47,18 @@ def feature_rows(sentence: SourceSentence, n_bits: int) -> list[tuple[slice, Arr
 
     links = rows(len(parts.links.words), kernels.N_LINK)
     word_of = np.repeat(np.arange(n), np.diff(parts.links.offsets))
-    kernels.links(words, classes, word_of, sentence.link_words, sentence.link_kinds, mask, links)
+    kernels.links(words, classes, word_of, sentence.link_words, sentence.link_kinds, shift, links)
     deletions = rows(n, kernels.N_DELETION)
-    kernels.deletions(words, classes, mask, deletions)
+    kernels.deletions(words, classes, shift, deletions)
     insertions = rows(len(parts.insertions.words), kernels.N_INSERTION)
     boundary_of = np.repeat(np.arange(n + 1), np.diff(parts.insertions.offsets))
     inserted = parts.insertions.words
     kinds = sentence.insertion_kinds
-    kernels.insertions(words, classes, boundary_of, inserted, kinds, mask, insertions)
+    kernels.insertions(words, classes, boundary_of, inserted, kinds, shift, insertions)
     lengths = rows(parts.longest + 1, kernels.N_LENGTH)
-    kernels.lengths(n, mask, lengths)
+    kernels.lengths(n, shift, lengths)
     binary = rows(2 * parts.n_splits, kernels.N_SPLIT)
-    kernels.splits(words, classes, *splits(n), mask, binary)
+    kernels.splits(words, classes, *splits(n), shift, binary)
     blocks = [links, deletions, insertions, lengths, binary]
     ends = offsets(np.array([len(block) for block in blocks]))
     return [

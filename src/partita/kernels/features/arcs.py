@@ -3,7 +3,7 @@
 A template is a pair of keys for each arc, one that the head gives and one that the modifier gives,
 32 bits each. Together with the direction of the arc they choose a place in the table of weights:
 
-    place(h, m) = ((head[h] xor modifier[m] xor direction) * ODD) >> shift
+    place(h, m) = ((head[h] xor modifier[m] xor direction) * ODD) >> shift     (see `hash.place_of`)
 
 Every feature owns two weights, itself and itself at its distance. Both lie in the same group of
 eight, so that they come with one line of the cache: the plain one at `place`, the one of distance
@@ -21,11 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from partita.arrays import Array
+from partita.kernels.features.hash import place_of
 from partita.kernels.jit import inlined, kernel
 from partita.kernels.simd.prefetch import prefetch
 
-ODD = np.uint32(0x9E3779B1)
-"""2**32 over the golden ratio: the high bits of the product depend on all bits of the key."""
 GROUP = 8
 """Weights in a group: a plain one and one for each distance slot."""
 INSIDE = np.uint32(GROUP - 1)
@@ -83,12 +82,6 @@ def distance_slot(distance):
     if distance < 7:
         return np.uint32(5)
     return np.uint32(6) if distance < 11 else np.uint32(7)
-
-
-@inlined
-def place_of(key, shift):
-    """Where a key's plain weight lies."""
-    return np.uint32(np.uint32(key * ODD) >> shift)
 
 
 @inlined

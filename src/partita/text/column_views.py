@@ -7,28 +7,30 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import IntArray
+from partita.text.columns import Column
 from partita.text.keys import ABSENT
 from partita.text.views import find_parts
 
 
-class Lexicon:
+class ColumnViews:
     """The different values of a column in training, and for each view the values it takes there.
 
     A view is computed once for every different value, not for every word of a text. A view that
     sees several things in a value has several rows of numbers, as many as it needs.
 
-    >>> lexicon = Lexicon(["The", "the", "dog"], views=["lower"])
-    >>> lexicon.values["lower"]
+    >>> seen = ColumnViews(["The", "the", "dog"], views=["lower"])
+    >>> seen.values["lower"]
     ['the', 'dog']
-    >>> lexicon.codes(["dog", "THE", "cat"])["lower"]
+    >>> seen.codes(Column.of(["dog", "THE", "cat"]))["lower"]
     array([[ 1,  0, -1]])
-    >>> Lexicon(["a|b", "c"], views=["each"]).codes(["c", "b|a|a"])["each"]
+    >>> ColumnViews(["a|b", "c"], views=["each"]).codes(Column.of(["c", "b|a|a"]))["each"]
     array([[ 2,  1],
            [-1,  0]])
     """
 
-    def __init__(self, words: Iterable[str], views: Iterable[str]) -> None:
-        self.words = list(dict.fromkeys(words))
+    def __init__(self, words: Sequence[str], views: Iterable[str]) -> None:
+        """`words` are different from each other."""
+        self.words = list(words)
         self._ids = {word: number for number, word in enumerate(self.words)}
         self.values: dict[str, list[str]] = {}
         self._functions = {view: find_parts(view) for view in views}
@@ -48,21 +50,22 @@ class Lexicon:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = {**state, "_functions": {v: find_parts(v) for v in state["_functions"]}}
 
-    def codes(self, words: Sequence[str]) -> Mapping[str, IntArray]:
+    def codes(self, column: Column) -> Mapping[str, IntArray]:
         """For each view its numbers at each word, (most things it sees in one, n).
 
         -1 where it sees nothing (more), or nothing known.
         """
+        # Values that training did not see follow those that it saw.
+        new = [value for value in column.values if value not in self._ids]
+        ids = dict(zip(new, range(len(self.words), len(self.words) + len(new)), strict=True))
         known = self._ids.get
-        ids = np.array([known(word, ABSENT) for word in words], dtype=np.int64)
-        unseen = np.flatnonzero(ids < 0)
-        # Words that training did not see follow those that it saw.
-        new: dict[str, int] = {}
-        for place in unseen.tolist():
-            ids[place] = len(self.words) + new.setdefault(words[place], len(new))
-        return {view: self._table(view, new)[:, ids] for view in self._functions}
+        numbers = np.array(
+            [ids[v] if (id := known(v)) is None else id for v in column.values], dtype=np.int64
+        )
+        places = numbers[column.numbers]
+        return {view: self._table(view, new)[:, places] for view in self._functions}
 
-    def _table(self, view: str, new: Mapping[str, int]) -> IntArray:
+    def _table(self, view: str, new: Sequence[str]) -> IntArray:
         known = self._tables[view]
         if not new:
             return known

@@ -1,0 +1,214 @@
+"""Keys of words: what each template says about a word as head or as modifier, in 32 bits.
+
+A key mixes the hashes of what the template's fields see, one after the other, beginning with the
+hash of the template's own text; so it depends on nothing but the words and the template, and
+weights mean the same in every model.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from partita.arrays import Array, IntArray
+from partita.features.nodes import Nodes, within_groups
+from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS, Keys
+from partita.text.arc_templates import ArcTemplate, is_set, parse_arc_templates, set_between
+from partita.text.fields import Field, RoleField
+from partita.text.hashing import Keys32, States, hashes, keys_of, mixed
+from partita.text.known_values import NONE, KnownValues
+from partita.text.views import find_view
+from partita.text.words import Words
+
+KINDS = ("pair", "count", "set", "head", "modifier")
+"""Of templates, in the kernel's order."""
+
+
+@dataclass(frozen=True)
+class KeyMaker:
+    """Makes the keys of sentences, for fixed templates and values that can be told apart."""
+
+    templates: tuple[ArcTemplate, ...]
+    known: KnownValues
+    kinds: tuple[str, ...]
+    """Values that the set of words between can have, at most 63; others share the last bit."""
+
+    @classmethod
+    def learn(cls, templates: Sequence[ArcTemplate], words: Words, min_count: int) -> "KeyMaker":
+        """From the words of the training sentences."""
+        fields = [each.field for template in templates for each in template.fields]
+        known = KnownValues.learn(words, fields, min_count)
+        between = set_between(templates)
+        kinds: tuple[str, ...] = ()
+        if between is not None:
+            column = words.columns[str(between.column)]
+            counts: dict[str, int] = {}
+            for value, count in zip(
+                _raw(between, column.values), column.counts.tolist(), strict=True
+            ):
+                counts[value] = counts.get(value, 0) + count
+            order = sorted(counts, key=lambda value: (-counts[value], value))
+            kinds = tuple(order[: MOST_KINDS - 1])
+        return cls(tuple(templates), known, kinds)
+
+    def header(self) -> dict[str, Any]:
+        """What a model file keeps."""
+        return {
+            "templates": [template.text for template in self.templates],
+            "known": self.known.header(),
+            "kinds": list(self.kinds),
+        }
+
+    @classmethod
+    def restored(cls, header: Mapping[str, Any]) -> "KeyMaker":
+        """From what a model file kept."""
+        templates = parse_arc_templates("\n".join(header["templates"]))
+        return cls(templates, KnownValues.restored(header["known"]), tuple(header["kinds"]))
+
+    @cached_property
+    def groups(self) -> dict[str, list[ArcTemplate]]:
+        """The templates by the kernel's order: pair, count, set, head, modifier."""
+        return {kind: [t for t in self.templates if t.kind == kind] for kind in KINDS}
+
+    @cached_property
+    def counters(self) -> list[tuple[Field, str]]:
+        """Field and value of what is counted between."""
+        fields = [f for t in self.groups["count"] for f in t.at("between")]
+        return list(dict.fromkeys((f.field, f.value) for f in fields if f.value is not None))
+
+    @property
+    def ordered(self) -> list[ArcTemplate]:
+        """The templates in the order in which the kernel has their features."""
+        return [template for group in self.groups.values() for template in group]
+
+    def keys(self, words: Words) -> Keys:
+        """The keys of all nodes."""
+        nodes = Nodes(words, self.known)
+        pairs = self.groups["pair"] + self.groups["count"]
+        sets = self.groups["set"]
+        set_head, set_head_ends = self._set_keys(nodes, "head")
+        set_modifier, set_modifier_ends = self._set_keys(nodes, "modifier")
+        return Keys(
+            head=_matrix(nodes, pairs, "head"),
+            modifier=_matrix(nodes, pairs, "modifier"),
+            direction=_direction_keys(pairs),
+            count=self._count_keys(),
+            counter=self._counter(nodes),
+            kind=self._kind(nodes),
+            set_head=set_head,
+            set_head_ends=set_head_ends,
+            set_modifier=set_modifier,
+            set_modifier_ends=set_modifier_ends,
+            set_direction=_direction_keys(sets),
+            set_kind=self._kind_keys(),
+            set_between=np.array([bool(t.at("between")) for t in sets], dtype=np.bool_),
+            only_head=_matrix(nodes, self.groups["head"], "head"),
+            only_head_direction=_direction_keys(self.groups["head"]),
+            only_modifier=_matrix(nodes, self.groups["modifier"], "modifier"),
+            only_modifier_direction=_direction_keys(self.groups["modifier"]),
+        )
+
+    def _set_keys(self, nodes: Nodes, side: str) -> tuple[Keys32, IntArray]:
+        """Keys of set templates, one or many for each node and template, and their ends."""
+        sets = self.groups["set"]
+        counts = np.ones((nodes.n_nodes, len(sets)), dtype=np.int64)
+        many = {}
+        for column, template in enumerate(sets):
+            field = next((f for f in template.at(side) if is_set(f)), None)
+            if field is not None:
+                counts[:, column], many[column] = self._members(nodes, field)
+        ends = np.zeros(counts.size + 1, dtype=np.int64)
+        np.cumsum(counts, out=ends[1:])
+        keys = np.empty(ends[-1], dtype=np.uint32)
+        starts = ends[:-1].reshape(counts.shape)
+        for column, template in enumerate(sets):
+            states, n_each = _mixture(nodes, template, side), counts[:, column]
+            states = np.repeat(states, n_each)
+            if column in many:
+                states = mixed(states, many[column])
+            places = np.repeat(starts[:, column], n_each) + within_groups(n_each)
+            keys[places] = keys_of(states)
+        return keys, ends
+
+    def _members(self, nodes: Nodes, field: RoleField) -> tuple[IntArray, States]:
+        """How many members a set has at each node, and the hashes of all of them, end to end."""
+        values = nodes.words.columns[field.column].values
+        lists = self.known.members((field.column, field.field.view), values)
+        sizes = np.array([*map(len, lists), 0], dtype=np.int64)
+        flat = hashes([item for each in lists for item in each])
+        numbers = nodes.numbers(field.column)[
+            nodes.moved(np.arange(nodes.n_nodes), field.field.offset)
+        ]
+        counts = sizes[numbers]
+        starts = (np.cumsum(sizes) - sizes)[numbers]
+        return counts, flat[np.repeat(starts, counts) + within_groups(counts)]
+
+    def _count_keys(self) -> Array:
+        counting = self.groups["count"]
+        keys = np.zeros((len(counting), len(self.counters), MOST_COUNTED + 1), dtype=np.uint32)
+        for row, template in enumerate(counting):
+            for field in template.at("between"):
+                counter = self.counters.index((field.field, field.value or ""))
+                names = [f"{template.text}\0{field.text}\0{n}" for n in range(MOST_COUNTED + 1)]
+                keys[row, counter] = keys_of(hashes(names))
+        return keys
+
+    def _counter(self, nodes: Nodes) -> Array:
+        flags = np.zeros((nodes.n_nodes, len(self.counters)), dtype=np.uint8)
+        for place, (field, value) in enumerate(self.counters):
+            column = nodes.words.columns[str(field.column)]
+            holds = np.array([each == value for each in _raw(field, column.values)], dtype=np.uint8)
+            flags[nodes.is_word[:-1], place] = holds[column.numbers]
+        return flags
+
+    def _kind(self, nodes: Nodes) -> Array:
+        kinds = np.zeros(nodes.n_nodes, dtype=np.uint8)
+        between = set_between(self.templates)
+        if between is not None:
+            column = nodes.words.columns[str(between.column)]
+            numbers = {kind: number for number, kind in enumerate(self.kinds)}
+            values = _raw(between, column.values)
+            codes = np.array([numbers.get(v, MOST_KINDS - 1) for v in values], dtype=np.uint8)
+            kinds[nodes.is_word[:-1]] = codes[column.numbers]
+        return kinds
+
+    def _kind_keys(self) -> Array:
+        sets = self.groups["set"]
+        kinds = list(self.kinds)
+        kinds += [f"\0{number}" for number in range(len(kinds), MOST_KINDS)]
+        keys = np.zeros((len(sets), MOST_KINDS), dtype=np.uint32)
+        for row, template in enumerate(sets):
+            if template.at("between"):
+                keys[row] = keys_of(hashes([f"{template.text}\0{kind}" for kind in kinds]))
+        return keys
+
+
+def _raw(field: Field, values: Sequence[str]) -> list[str]:
+    """What a field sees in values of its column, however rare it is."""
+    view = find_view(field.view)
+    return [NONE if (seen := view(value)) is None else seen for value in values]
+
+
+def _mixture(nodes: Nodes, template: ArcTemplate, side: str) -> States:
+    """What the fields of one side of a template make of each node, those that are sets left out."""
+    (seed,) = hashes([f"{template.text}\0{side}"])
+    state = np.full(nodes.n_nodes, seed, dtype=np.uint64)
+    for field in template.at(side):
+        if not is_set(field):
+            state = mixed(state, nodes.seen(field.field))
+    return state
+
+
+def _matrix(nodes: Nodes, templates: Sequence[ArcTemplate], side: str) -> Keys32:
+    keys = np.empty((nodes.n_nodes, len(templates)), dtype=np.uint32)
+    for column, template in enumerate(templates):
+        keys[:, column] = keys_of(_mixture(nodes, template, side))
+    return keys
+
+
+def _direction_keys(templates: Sequence[ArcTemplate]) -> Array:
+    """(2, n_templates): what tells arcs to the right from arcs to the left."""
+    keys = [keys_of(hashes([f"{t.text}\0{side}" for t in templates])) for side in "RL"]
+    return np.array(keys, dtype=np.uint32).reshape(2, len(templates))

@@ -1,0 +1,177 @@
+"""Sentences as users have them: lists, arrays, data frames, matrices, `Sentence` objects.
+
+Whatever it is, a sentence has a length, its number of words, once it went through `listed`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from partita.data.errors import DataError
+from partita.data.sentences import Sentence
+
+FORM = "FORM"
+"""The column of words in CoNLL-U, and the name of the only column of plain tokens."""
+SHOWN = 40
+"""Characters of a user's text in a message."""
+
+
+@dataclass(frozen=True, eq=False)
+class SparseSentence:
+    """A sentence that came as a sparse matrix, (n_words, n_features); these have no length."""
+
+    matrix: sparse.csr_array
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+
+def listed(sentences: Iterable[Any]) -> list[Any]:
+    """Sentences of any kind as a list, also those of a generator; other things are refused.
+
+    >>> listed(line.split() for line in ["the dog", "yes"])
+    [['the', 'dog'], ['yes']]
+    >>> listed(["the", "dog"])
+    Traceback (most recent call last):
+    ValueError: sentence 0 is the text 'the'; expected a list of tokens. Split it into words first.
+    """
+    if isinstance(sentences, str | bytes | Mapping | Sentence) or has_columns(sentences):
+        raise ValueError(
+            f"a single {type(sentences).__name__} came; expected a list of sentences. Put it into "
+            "a list of one."
+        )
+    return [_with_length(each, index) for index, each in enumerate(sentences)]
+
+
+def _with_length(sentence: Any, index: int) -> Any:
+    # Nearly all sentences are lists, of which nothing else has to be known.
+    if type(sentence) is list or type(sentence) is tuple or isinstance(sentence, Sentence):
+        return sentence
+    if isinstance(sentence, str | bytes):
+        raise ValueError(
+            f"sentence {index} is the text {sentence[:SHOWN]!r}; expected a list of tokens. Split "
+            "it into words first."
+        )
+    if isinstance(sentence, Mapping | Set):
+        raise ValueError(
+            f"sentence {index} is a {type(sentence).__name__}; expected a list of tokens. Put what "
+            "belongs to a word into a dictionary of its own, and these into a list."
+        )
+    if sparse.issparse(sentence):
+        return SparseSentence(sparse.csr_array(sentence))
+    if hasattr(sentence, "__len__"):
+        return sentence
+    if not isinstance(sentence, Iterable):
+        raise ValueError(
+            f"sentence {index} is a {type(sentence).__name__}; expected a list of tokens, an "
+            "array, a data frame, a matrix of features, or a Sentence."
+        )
+    return list(sentence)
+
+
+def has_columns(sentence: Any) -> bool:
+    """Whether a sentence has columns with names: a `Sentence`, or a data frame of any package."""
+    if isinstance(sentence, Sentence):
+        return True
+    # Data frames of pandas and polars; the packages need not be there to tell.
+    return hasattr(sentence, "columns") and hasattr(sentence, "__getitem__")
+
+
+def is_matrix(sentence: Any) -> bool:
+    """Whether a sentence is a matrix of numbers, a row for each word."""
+    if isinstance(sentence, SparseSentence):
+        return True
+    return isinstance(sentence, np.ndarray) and sentence.dtype.kind in "biuf"
+
+
+def where(sentence: Any, index: int) -> str:
+    """How to name a sentence in a message: its file and line, if it has one.
+
+    >>> where(["the"], 3)
+    'sentence 3 (counting from 0)'
+    """
+    if isinstance(sentence, Sentence):
+        return f"{sentence.where()}: the sentence"
+    return f"sentence {index} (counting from 0)"
+
+
+def check_not_empty(sentences: Sequence[Any]) -> None:
+    """Every sentence has words; for learning, and where a structure needs some."""
+    for index, sentence in enumerate(sentences):
+        if not len(sentence):
+            raise ValueError(f"{where(sentence, index)} has no words; leave it out.")
+
+
+def column_names(sentences: Sequence[Any]) -> tuple[str, ...] | None:
+    """The names of the columns of the first sentence; None if they have no names.
+
+    >>> column_names([Sentence({"FORM": ("dogs",), "UPOS": ("NOUN",)})])
+    ('FORM', 'UPOS')
+    """
+    if not len(sentences) or not has_columns(sentences[0]):
+        return None
+    return tuple(map(str, sentences[0].columns))
+
+
+def column_values(sentence: Any, name: str, index: int = 0) -> Sequence[str]:
+    """A column of a sentence that has columns with names; a value for each word."""
+    if isinstance(sentence, Sentence):
+        return sentence.column(name)
+    if not has_columns(sentence):
+        raise ValueError(
+            f"{where(sentence, index)} is a {type(sentence).__name__}, which has no column "
+            f"{name!r}; expected Sentence objects or data frames."
+        )
+    if name not in sentence.columns:
+        there = ", ".join(map(repr, sentence.columns))
+        raise DataError(
+            f"sentence {index}",
+            None,
+            f"there is no column {name!r}; expected one of {there}. Name one of these.",
+        )
+    values = sentence[name]
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def tokens_of(sentence: Any) -> Iterable[Any]:
+    """The tokens of a sentence without columns; of a table of text, a tuple of columns for each."""
+    if not isinstance(sentence, np.ndarray):
+        return sentence  # type: ignore[no-any-return]
+    if sentence.ndim == 2:
+        return list(map(tuple, sentence.tolist()))
+    return sentence.tolist()  # type: ignore[no-any-return]
+
+
+def read_tokens(
+    sentences: Iterable[Any], column: str | None = None, *, may_miss: bool = False
+) -> list[list[Any]]:
+    """One column of words as lists of text; `may_miss` allows None for a word that is missing.
+
+    Of sentences with columns it is `column`, or FORM, or else the first.
+
+    >>> (
+    ...     read_tokens([Sentence({"FORM": ("dogs",), "UPOS": ("NOUN",)})]),
+    ...     read_tokens(["a b".split()]),
+    ... )
+    ([['dogs']], [['a', 'b']])
+    """
+    found = []
+    for index, sentence in enumerate(listed(sentences)):
+        if has_columns(sentence):
+            names = list(map(str, sentence.columns))
+            chosen = column or (FORM if FORM in names else names[0])
+            words: list[Any] = list(column_values(sentence, chosen, index))
+        else:
+            words = list(tokens_of(sentence)) if not is_matrix(sentence) else [0.0]
+        for word in words:
+            if not isinstance(word, str) and not (may_miss and word is None):
+                missing = ", None for one that is missing" if may_miss else ""
+                raise ValueError(
+                    f"{where(sentence, index)} has the word {word!r:.{SHOWN}}; expected a list of "
+                    f"words, which are text{missing}."
+                )
+        found.append(words)
+    return found
