@@ -2,6 +2,7 @@
 
 from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.chains import tag_constraints, tag_features, tag_parts
+from partita.features.lattices import lattice_features
 from partita.features.matrix import FixedScores, MatrixFeatures
 from partita.features.pairs import PairFeatures, Pairs
 from partita.features.rows import RowFeatures
@@ -20,6 +21,7 @@ __all__ = [
     "RowFeatures",
     "Vocabulary",
     "VocabularyBuilder",
+    "lattice_features",
     "tag_constraints",
     "tag_features",
     "tag_parts",

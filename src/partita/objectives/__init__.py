@@ -11,7 +11,7 @@ from partita.objectives.base import (
     as_sum,
     ramp,
 )
-from partita.objectives.contrastive import ContrastiveEstimation, Neighbourhoods
+from partita.objectives.contrastive import ContrastiveEstimation, EvidenceContrast, Neighbourhoods
 from partita.objectives.costs import ExpectedCost, SoftmaxMargin, StructuredPerceptron
 from partita.objectives.entropies import Entropy, RenyiEntropy
 from partita.objectives.evidence_costs import ExponentialCost
@@ -30,6 +30,16 @@ from partita.objectives.local import (
     piecewise_choices,
     pseudo_choices,
 )
+from partita.objectives.neighbourhood_lattices import (
+    NEIGHBOURHOODS,
+    deletion_lattice,
+    deletion_or_transposition_lattice,
+    dynasearch_lattice,
+    length_lattice,
+    sentence_lattice,
+    subsequence_deletion_lattice,
+    transposition_lattice,
+)
 from partita.objectives.neighbourhoods import (
     deletions,
     deletions_and_transpositions,
@@ -42,6 +52,7 @@ from partita.objectives.sampled import ContrastiveDivergence, SampledLikelihood
 from partita.objectives.targets import CostedCounts, Counts, Observed, wrong_parts
 
 __all__ = [
+    "NEIGHBOURHOODS",
     "AdditiveObjective",
     "Choices",
     "Constraints",
@@ -50,6 +61,7 @@ __all__ = [
     "CostedCounts",
     "Counts",
     "Entropy",
+    "EvidenceContrast",
     "ExpectedCost",
     "ExponentialCost",
     "GeneralizedExpectation",
@@ -72,19 +84,26 @@ __all__ = [
     "as_sum",
     "binary_kl_distance",
     "chain_pieces",
+    "deletion_lattice",
+    "deletion_or_transposition_lattice",
     "deletions",
     "deletions_and_transpositions",
+    "dynasearch_lattice",
     "forest_pieces",
     "gradient_from_covariance",
     "kl_distance",
     "known_heads",
     "known_tags",
+    "length_lattice",
     "piecewise_choices",
     "pseudo_choices",
     "ramp",
+    "sentence_lattice",
     "squared_distance",
+    "subsequence_deletion_lattice",
     "subsequence_deletions",
     "tag_choices",
+    "transposition_lattice",
     "transpositions",
     "tree_pieces",
     "wrong_parts",

@@ -8,8 +8,16 @@ import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.distribution.base import Distribution
-from partita.objectives.base import AdditiveObjective, Pullback, checked_weights, spread
+from partita.objectives.base import (
+    AdditiveObjective,
+    Gradient,
+    Pullback,
+    SentenceObjective,
+    checked_weights,
+    spread,
+)
 from partita.objectives.targets import sums_by_group
+from partita.structures.batch import Form
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,32 @@ class Neighbourhoods:
         """
         is_even = np.arange(2 * n_pairs) % 2 == 0
         return cls(np.repeat(np.arange(n_pairs), 2), is_even, ~is_even)
+
+
+class EvidenceContrast(SentenceObjective):
+    """A of the neighbourhoods - A of what was observed, each neighbourhood one item of the batch.
+
+    Contrastive estimation where a neighbourhood is summed as a whole, by a lattice or a forest:
+    the batch holds what was observed and what it is compared with in any order, and the target
+    says which is which, (n_items,), True where it was observed. The gradient is the marginals,
+    with a minus for what was observed. See `partita.objectives.neighbourhood_lattices`.
+
+    >>> from partita.distribution.parts import PartDistribution
+    >>> from partita.objectives.neighbourhood_lattices import deletion_lattice, sentence_lattice
+    >>> from partita.structures.lattice_chains import LatticeChains
+    >>> lattices = [sentence_lattice("ab"), deletion_lattice("ab")]  # a b; a b, a, b
+    >>> chains = LatticeChains(lattices, n_tags=2)
+    >>> p = PartDistribution.from_flat(chains, np.zeros(chains.n_parts))
+    >>> statistic, pullback = EvidenceContrast()(p, np.array([True, False]))
+    >>> float(np.exp(-statistic[0]).round(9))  # 4 tagged sentences of 4 + 2 + 2
+    0.5
+    """
+
+    def losses(self, p: Distribution, target: BoolArray) -> tuple[FloatArray, Gradient]:
+        """-A where observed, else A."""
+        (observed,) = Form("one").split("target", target, [(p.structures.n_sentences,)], np.bool_)
+        signs = np.where(observed, -1.0, 1.0)
+        return signs * p.inference.log_partition, lambda: spread(p, signs) * p.inference.marginals
 
 
 class ContrastiveEstimation(AdditiveObjective):

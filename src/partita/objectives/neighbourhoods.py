@@ -1,7 +1,8 @@
-"""The usual neighbourhoods of a sentence, for contrastive estimation.
+"""The usual neighbourhoods of a sentence as lists, for contrastive estimation.
 
-Each gives the observed tokens first and then sentences that a learner should find worse, without
-repetition; a neighbour is never empty. Put all of them into one batch, with
+`partita.objectives.neighbourhood_lattices` has the same as lattices, which cost no more than a few
+sentences. Each list has the observed tokens first and then sentences that a learner should find
+worse, without repetition; a neighbour is never empty. Put all of them into one batch, with
 `Neighbourhoods.of(number of sentences in each neighbourhood)` as the target.
 """
 
