@@ -1,7 +1,7 @@
 """What a trained tagger is made of: tags, features, hard rules; and batches of sentences of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +22,8 @@ from partita.text.words import read_words
 from partita.training.batches import cut
 
 AnyFeatures: TypeAlias = TemplateFeatures | NamedFeatures
+BOUNDARIES = ("start", "stop")
+"""Attributes of the first and of the last word."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,19 @@ class ChainModel:
     """All of a tagger but its weights.
 
     The weights are (n_attributes, s), then (n_transition_attributes, s, s). With `pairs` the first
-    of these are only those of the pairs of attribute and tag, as `Pairs` orders them.
+    of these are only those of the pairs of attribute and tag, as `Pairs` orders them. With
+    `boundaries` the last two attributes are the start, <*, tag>, and the stop, <tag, stop>.
     """
 
     tags: TagSet
     features: AnyFeatures
     pairs: Pairs | None = None
+    boundaries: bool = False
+
+    @property
+    def n_attributes(self) -> int:
+        """Attributes of words, the start and the stop among them."""
+        return self.features.n_attributes + 2 * self.boundaries
 
     @property
     def n_weights(self) -> int:
@@ -45,7 +54,7 @@ class ChainModel:
     def _n_word_weights(self) -> int:
         if self.pairs is not None:
             return self.pairs.n_weights
-        return self.features.n_attributes * len(self.tags)
+        return self.n_attributes * len(self.tags)
 
     def split(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The weights of tags, (n_attributes, s), and of transitions, (..., s, s)."""
@@ -72,7 +81,8 @@ class ChainModel:
             raise ValueError(
                 f"{came} came; this tagger was trained on {expected}. Give it the same kind."
             )
-        return self.features.encode(words)
+        encoded = self.features.encode(words)
+        return with_boundaries(encoded, self.features.n_attributes) if self.boundaries else encoded
 
     def pieces(self, encoded: Encoded, first: int = 0, last: int | None = None) -> Iterator[Piece]:
         """The sentences from `first` on and before `last`, cut into pieces."""
@@ -98,7 +108,7 @@ class ChainModel:
         features = tag_features(
             chains,
             words,
-            self.features.n_attributes,
+            self.n_attributes,
             transitions=transitions,
             n_transition_attributes=self.features.n_transition_attributes,
             pairs=self.pairs,
@@ -127,6 +137,9 @@ class ChainModel:
 
     def attribute_name(self, attribute: int, *, transition: bool = False) -> str:
         """An attribute as text."""
+        beyond = attribute - self.features.n_attributes
+        if not transition and beyond >= 0:
+            return BOUNDARIES[beyond]
         return self.features.name(attribute, transition=transition)
 
     def transferred(self, other: "ChainModel", weights: FloatArray) -> FloatArray:
@@ -136,7 +149,7 @@ class ChainModel:
         there = np.array([other.tags.names.index(name) for name in tags], dtype=np.int64)
         own, theirs = self.split(np.zeros(self.n_weights)), other.split(weights)
         for transition in (False, True):
-            rows, other_rows = _common(self.features, other.features, transition=transition)
+            rows, other_rows = _common(self, other, transition=transition)
             if transition:
                 pairs = (rows[:, None, None], here[:, None], here)
                 other_pairs = (other_rows[:, None, None], there[:, None], there)
@@ -146,20 +159,42 @@ class ChainModel:
         return self.joined(*own)
 
 
-def _common(
-    features: AnyFeatures, other: AnyFeatures, *, transition: bool
-) -> tuple[IntArray, IntArray]:
+def with_boundaries(encoded: Encoded, n_attributes: int) -> Encoded:
+    """The attributes of words, and two more: of each first word the start, of each last the stop.
+
+    >>> words = Attributes.from_lists([[0], [1], [0]])
+    >>> with_boundaries(Encoded(np.array([2, 1]), words), n_attributes=2).words.ids
+    array([2, 0, 1, 3, 2, 0, 3], dtype=int32)
+    """
+    words, ends = encoded.words, np.cumsum(encoded.n_words)
+    first, last = words.offsets[ends - encoded.n_words], words.offsets[ends]
+    # In the order of the sentences: a stop stands where the next sentence's start does.
+    places = np.column_stack([first, last]).ravel()
+    added = np.tile(np.array([n_attributes, n_attributes + 1], dtype=np.int32), len(first))
+    ids = np.insert(words.ids, places, added)
+    values = words.values
+    if len(values):
+        values = np.insert(values, places, 1.0)
+    n_added = np.zeros(words.n_rows + 1, dtype=np.int64)
+    n_added[1 + ends - encoded.n_words] += 1
+    n_added[ends] += 1
+    return replace(encoded, words=Attributes(ids, words.offsets + np.cumsum(n_added), values))
+
+
+def _common(model: ChainModel, other: ChainModel, *, transition: bool) -> tuple[IntArray, IntArray]:
     """The numbers, here and there, of attributes of the same name."""
     names = _names(other, transition=transition)
     pairs = [
         (number, names[name])
-        for name, number in _names(features, transition=transition).items()
+        for name, number in _names(model, transition=transition).items()
         if name in names
     ]
     here, there = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     return here, there
 
 
-def _names(features: AnyFeatures, *, transition: bool) -> dict[str, int]:
-    n_names = features.n_transition_attributes if transition else features.n_attributes
-    return {features.name(number, transition=transition): number for number in range(n_names)}
+def _names(model: ChainModel, *, transition: bool) -> dict[str, int]:
+    n_names = model.features.n_transition_attributes if transition else model.n_attributes
+    return {
+        model.attribute_name(number, transition=transition): number for number in range(n_names)
+    }

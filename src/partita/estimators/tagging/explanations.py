@@ -88,7 +88,7 @@ def inspect_weights(model: ChainModel, weights: FloatArray, n_features: int) -> 
         against,
         _plain_transitions(model, transitions),
         model.tags.scheme,
-        model.features.n_attributes,
+        model.n_attributes,
         len(weights),
         int(np.count_nonzero(weights)),
     )
@@ -98,7 +98,7 @@ def _strengths(
     model: ChainModel, column: FloatArray, order: IntArray, *, sign: int
 ) -> list[Strength]:
     return [
-        Strength(model.features.name(int(attribute)), float(column[attribute]))
+        Strength(model.attribute_name(int(attribute)), float(column[attribute]))
         for attribute in order
         if sign * column[attribute] > 0
     ]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from partita.estimators.supervision import (
     Lessons,
     course_of,
 )
-from partita.estimators.tagging.chain_model import AnyFeatures, ChainModel
+from partita.estimators.tagging.chain_model import AnyFeatures, ChainModel, with_boundaries
 from partita.estimators.tagging.expectations import number_constraints, tag_shares
 from partita.estimators.tagging.material import TagKnowledge, TagMaterial, held_out_lessons
 from partita.estimators.tagging.tags import Tags, TagSet
@@ -52,10 +53,12 @@ def fit_tagger(
     knowledge = material.knowledge(tags, _class_weights(options, material, tags))
     _check_scheme(material, knowledge.labels, tags)
     features, encoded = _features_of(options, material, words)
-    pairs = None
+    model = ChainModel(tags, features, boundaries=options.boundaries)
+    if options.boundaries:
+        encoded = with_boundaries(encoded, features.n_attributes)
     if options.pairs == "observed":
-        pairs = _observed(encoded, knowledge.labels, features.n_attributes, len(tags))
-    model = ChainModel(tags, features, pairs)
+        pairs = _observed(encoded, knowledge.labels, model.n_attributes, len(tags))
+        model = replace(model, pairs=pairs)
     lessons = Lessons(
         _pieces(model, encoded, material),
         knowledge,

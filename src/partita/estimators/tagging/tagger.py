@@ -96,6 +96,11 @@ class Tagger(TagEstimator, Penalties, Descent, Uncertainty):
         "in CRFsuite. That is a tenth of the weights or less and several times faster to train, "
         "but a little less accurate: nothing then speaks against a tag",
     )
+    boundaries: bool = option(
+        False,
+        "weights for the first tag of a sentence and for the last, <*, tag> and <tag, stop>; the "
+        "default features know both ends of a sentence anyway",
+    )
     columns: Sequence[str] | None = option(
         None,
         "of `Sentence` objects: the columns to learn from; in CoNLL-U the words, elsewhere all but "
@@ -215,6 +220,9 @@ class Tagger(TagEstimator, Penalties, Descent, Uncertainty):
         pairs = None
         if "pairs" in arrays:
             pairs = Pairs(arrays["pairs"], arrays["pair_tags"], len(tags))
-        self.model_, self.weights_ = ChainModel(tags, features, pairs), arrays["weights"]
+        self.model_, self.weights_ = (
+            ChainModel(tags, features, pairs, self.boundaries),
+            arrays["weights"],
+        )
         if header["own_features"] and isinstance(features, TemplateFeatures):
             self.features = features.templates
