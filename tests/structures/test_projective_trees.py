@@ -32,15 +32,11 @@ def scaled(batch, single_root):
     trees = ProjectiveTrees([len(arcs) - 1 for arcs in batch], single_root=single_root)
     log_partition, marginals = np.empty(trees.n_sentences), np.empty(trees.n_parts)
     scores = np.concatenate([arcs.ravel() for arcs in batch])
-    is_safe, _, _ = eisner_scaled.marginals(
-        scores,
-        trees.arc_offsets,
-        trees.n_words,
-        trees._order,
-        single_root,
-        log_partition,
-        marginals,
-    )
+    is_safe = np.empty(trees.n_sentences, dtype=np.bool_)
+    eisner_scaled.marginals(
+        scores, trees.arc_offsets, trees.n_words, trees._order, single_root,
+        is_safe, np.empty((trees.n_sentences + 7) // 4, dtype=np.int64), log_partition, marginals,
+    )  # fmt: skip
     return log_partition, trees.split(marginals), is_safe
 
 
@@ -53,10 +49,9 @@ def in_logarithms(batch, single_root, directions=None):
     direction = np.zeros(trees.n_parts)
     if directions is not None:
         direction = np.concatenate([array.ravel() for array in directions])
-    eisner_log.marginals(
-        scores, direction, trees.arc_offsets, trees.n_words, single_root,
-        np.arange(trees.n_sentences), log_partition, marginals, product,
-    )  # fmt: skip
+    shape = trees.arc_offsets, trees.n_words, single_root, np.arange(trees.n_sentences)
+    eisner_log.covariance_product(scores, direction, *shape, np.empty(trees.n_parts), product)
+    eisner_log.marginals(scores, *shape, log_partition, marginals)
     return log_partition, trees.split(marginals), trees.split(product)
 
 

@@ -1,4 +1,13 @@
-"""The one way kernels are compiled."""
+"""The ways kernels are compiled, and what compiling costs.
+
+Compiling is most of what a user waits for at the first use, and its price goes by the function:
+each takes a tenth of a second before its first line (typing, wrappers for Python, a module of LLVM,
+machine code, a file in the cache), and every array convenience brings functions of its own. Setting
+`a[:n] = b` costs 2.6 s, since its error message is built from strings; np.diff 3.6, `a.max()` 0.5,
+np.arange, np.zeros and reshape 0.2 to 0.3, np.empty(n) 0.1, a plain loop next to nothing. So
+kernels have plain loops, what they return comes from the caller, and of NumPy they use constants
+and np.empty(n), for scratch.
+"""
 
 from numba import njit
 
@@ -7,14 +16,30 @@ from partita.kernels.cache import choose_folder
 choose_folder()
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
-"""Compiled once and kept on disk, without the GIL, with IEEE division instead of exceptions.
+"""Called from Python: compiled once and kept on disk, without the GIL, with IEEE division.
 
 No `fastmath`: reassociation would break the argument reduction of the exponential, and -inf
 would be undefined.
 """
 
-inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-"""A `kernel` that is always compiled into its caller: for steps of a few dozen nanoseconds.
+_internal = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 
-Passing an array costs seven words, so that a call of five arrays takes as long as the step itself.
+step = njit(**_internal)
+"""Called from kernels only: it has no wrapper for Python, and no file of its own."""
+
+inlined = njit(**_internal, forceinline=True)
+"""A `step` that LLVM always puts into its callers: for work of a few dozen nanoseconds.
+
+Passing an array costs seven words, so that a call of five arrays takes as long as the work itself.
+"""
+
+pasted = njit(nogil=True, error_model="numpy", inline="always")
+"""A few lines that Numba puts into the text of their callers before it compiles them.
+
+It costs no function; but pasting a long text, with loops and calls of its own, costs more than one.
 """

@@ -13,6 +13,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.kernels.projective import log as eisner_log
+from partita.kernels.projective.side_by_side import N_CHARTS
 
 RIGHT, LEFT, PAIR = 0, 1, 2
 Key = tuple[int, int, int]
@@ -45,8 +46,10 @@ class BestTrees:
 
     def __init__(self, arcs: FloatArray, *, single_root: bool) -> None:
         self.n_words = len(arcs) - 1
-        chart, self.shift = eisner_log.best_chart(arcs, single_root)
-        charts = chart.reshape(-1, *arcs.shape)
+        charts = np.empty((N_CHARTS, *arcs.shape))
+        self.shift = eisner_log.best_charts(
+            arcs.ravel(), self.n_words, single_root, charts.reshape(-1)
+        )
         self.weight, self.right, self.left, self.arc = charts[:4]
         self.items: dict[Key, Item] = {}
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.kernels.projective import best as eisner_best
-from partita.kernels.projective import covariance as eisner_covariance
 from partita.kernels.projective import log as eisner_log
 from partita.kernels.projective import sample as eisner_sample
 from partita.kernels.projective import scaled as eisner_scaled
+from partita.kernels.simd.lanes import N_LANES
 from partita.structures.base import Inference, covariance_from_products
 from partita.structures.projective_k_best import BestTrees
 from partita.structures.trees import Trees
@@ -26,16 +26,20 @@ class ProjectiveTrees(Trees):
     def _infer_arcs(self, arcs: FloatArray) -> Inference:
         """Inside-outside in probabilities; in logarithms where those would underflow."""
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.arc_offsets[-1])
+        is_safe = np.empty(self.n_sentences, dtype=np.bool_)
+        chart_offsets = np.empty(1 + -(-self.n_sentences // N_LANES), dtype=np.int64)
         # What overflows or underflows is reported, and done again below.
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            is_safe, *state = eisner_scaled.marginals(
-                arcs, *self._shape, self._order, self.single_root, log_partition, marginals
-            )
+            charts = eisner_scaled.marginals(
+                arcs, *self._shape, self._order, self.single_root,
+                is_safe, chart_offsets, log_partition, marginals,
+            )  # fmt: skip
         unsafe = np.flatnonzero(~is_safe)
         if unsafe.size:
-            unmoved = np.zeros_like(arcs), np.empty_like(arcs)
-            self._infer_in_logarithms(arcs, unsafe, log_partition, marginals, *unmoved)
-        return Inference(log_partition, marginals, (*state, unsafe))
+            eisner_log.marginals(
+                arcs, *self._shape, self.single_root, unsafe, log_partition, marginals
+            )
+        return Inference(log_partition, marginals, (charts, chart_offsets, unsafe))
 
     def _arc_covariance_product(
         self, arcs: FloatArray, inference: Inference, direction: FloatArray
@@ -44,12 +48,14 @@ class ProjectiveTrees(Trees):
         *charts, unsafe = inference.state
         product = np.empty_like(arcs)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            eisner_covariance.product(
+            eisner_scaled.covariance_product(
                 direction, *self._shape, self._order, self.single_root, *charts, product
             )
         if unsafe.size:
-            again = np.empty(self.n_sentences), np.empty_like(arcs)
-            self._infer_in_logarithms(arcs, unsafe, *again, direction, product)
+            eisner_log.covariance_product(
+                arcs, direction, *self._shape, self.single_root, unsafe,
+                np.empty_like(arcs), product,
+            )  # fmt: skip
         return product
 
     def _arc_covariance(self, arcs: FloatArray, inference: Inference) -> list[FloatArray]:
@@ -61,9 +67,10 @@ class ProjectiveTrees(Trees):
         """Eisner's algorithm."""
         heads = np.empty(self.word_offsets[-1], dtype=np.int64)
         best = np.empty(self.n_sentences)
+        stack = np.empty((3 * self.n_words.max(initial=0) + 3, 2), dtype=np.int64)
         eisner_best.argmax(
             arcs, self.arc_offsets, self.word_offsets, self.n_words, self._order, self.single_root,
-            heads, best,
+            stack, heads, best,
         )  # fmt: skip
         return heads, best
 
@@ -88,24 +95,12 @@ class ProjectiveTrees(Trees):
         for sentence, n_words in zip(self.split_arcs(arcs), self.n_words.tolist(), strict=True):
             heads = np.empty((size, n_words), dtype=np.int64)
             uniforms = rng.random((size, 2 * n_words))
-            eisner_sample.sample(sentence, self.single_root, uniforms, heads)
+            stack = np.empty((3 * n_words + 3, 2), dtype=np.int64)
+            eisner_sample.sample(
+                sentence.ravel(), n_words, self.single_root, uniforms, stack, heads
+            )
             samples.append(heads)
         return samples
-
-    def _infer_in_logarithms(
-        self,
-        arcs: FloatArray,
-        sentences: IntArray,
-        log_partition: FloatArray,
-        marginals: FloatArray,
-        direction: FloatArray,
-        product: FloatArray,
-    ) -> None:
-        """Fill in log-partition, marginals and covariance product of the given sentences."""
-        eisner_log.marginals(
-            arcs, direction, *self._shape, self.single_root, sentences,
-            log_partition, marginals, product,
-        )  # fmt: skip
 
     @property
     def _shape(self) -> tuple[IntArray, IntArray]:

@@ -6,13 +6,13 @@ back-pointers: on the way back the split that attains the maximum is looked for 
 
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, pasted, step
 from partita.kernels.projective.side_by_side import fill_lanes, layout
 from partita.kernels.projective.tiles import store_both
 from partita.kernels.simd.lanes import N_LANES, broadcast, load, maximum, store
 
 
-@kernel
+@step
 def best_span(charts, at, i, j):
     """Best pair, right and left of one span; the arcs between its ends come in last."""
     row, column, lowest = i * at.stride, j * at.stride, broadcast(-np.inf)
@@ -33,7 +33,7 @@ def best_span(charts, at, i, j):
     return maximum(arc_right, right), maximum(arc_left, left)
 
 
-@kernel
+@step
 def best_spans(charts, at, single_root, totals):
     """All spans; totals[j] is the score of the best tree of the words 1 .. j."""
     zero, lowest = broadcast(0.0), broadcast(-np.inf)
@@ -50,7 +50,7 @@ def best_spans(charts, at, single_root, totals):
             store_both(charts, at.left, at, i, j, left)
 
 
-@kernel
+@step
 def best_split(charts, first, second, n_terms):
     """The k that maximises a[k] + b[k], for rows that start at `first` and `second`, one lane."""
     chosen, highest = 0, -np.inf
@@ -61,13 +61,13 @@ def best_split(charts, first, second, n_terms):
     return chosen
 
 
-@kernel
+@pasted
 def cell(at, i, j, index):
     """Where [i, j] lies in a chart, in lane `index`."""
     return i * at.stride + j * N_LANES + index
 
 
-@kernel
+@step
 def trace(charts, at, n_words, index, stack, heads):
     """Heads of the best tree of one lane; heads[m - 1] is the head of word m.
 
@@ -104,21 +104,19 @@ def trace(charts, at, n_words, index, stack, heads):
 
 
 @kernel
-def argmax(scores, part_offsets, word_offsets, n_words, order, single_root, heads, best):
-    """Heads and score of the best tree of each sentence; heads are 0 where there is no tree."""
-    if len(order) == 0:
-        return
-    longest = layout(n_words[order[-1]])
-    scratch = np.empty(longest.arc_to)
-    stack = np.empty((3 * longest.n_words + 3, 2), dtype=np.int64)
+def argmax(scores, part_offsets, word_offsets, n_words, order, single_root, stack, heads, best):
+    """Heads and score of the best tree of each sentence; heads are 0 where there is no tree.
+
+    `stack` has room for 3 n + 3 pairs of numbers, where n is the length of the longest sentence.
+    """
     for group in range(0, len(order), N_LANES):
-        sentences = order[group : group + N_LANES]
-        at = layout(n_words[sentences[-1]])
-        charts, totals = scratch[: at.arc_to], np.empty(at.stride)
-        fill_lanes(scores, part_offsets, n_words, sentences, at, -np.inf, charts)
+        end = min(group + N_LANES, len(order))
+        at = layout(n_words[order[end - 1]])
+        charts, totals = np.empty(at.arc_to), np.empty(at.stride)
+        fill_lanes(scores, part_offsets, n_words, order, group, at, -np.inf, charts)
         best_spans(charts, at, single_root, totals)
-        for index in range(len(sentences)):
-            sentence = sentences[index]
+        for index in range(end - group):
+            sentence = order[group + index]
             words, found = n_words[sentence], heads[word_offsets[sentence] :]
             best[sentence] = totals[words * N_LANES + index]
             found[:words] = 0

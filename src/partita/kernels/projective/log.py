@@ -1,11 +1,13 @@
 """Eisner's inside-outside in logarithms: never underflows; slower than `projective.scaled`.
 
-Beside the logarithm of each item stands its mean: the expected direction of the arcs in it (or
-around it), given the item. Means are averages, so they stay as small as the direction; with them,
+For the covariance product stands beside the logarithm of each item its mean: the expected
+direction of the arcs in it (or around it), given the item. Means are averages, so they stay as
+small as the direction; with them,
 
     product(arc) = p(arc) (mean inside + mean outside - E),
 
-where E is the same sum, expected over the heads of the word.
+where E is the same sum, expected over the heads of the word. Without a direction `means` is None,
+and nothing of this is compiled.
 
 With `best_only` every sum becomes a maximum, and the same charts hold scores of best trees.
 One sentence has all its charts in one flat array, as in `side_by_side` but with one lane.
@@ -15,14 +17,14 @@ import math
 
 import numpy as np
 
-from partita.kernels.jit import kernel
-from partita.kernels.projective.side_by_side import Layout, square
+from partita.kernels.jit import kernel, pasted, step
+from partita.kernels.projective.side_by_side import Layout
 from partita.kernels.simd.lanes import N_LANES, broadcast, exponential, fma, load, maximum
 from partita.kernels.simd.lanes import total as lane_total
 from partita.kernels.simd.small_matrix import highest_lane
 
 
-@kernel
+@pasted
 def layout(n_words):
     """The layout of one sentence."""
     stride = n_words + 1
@@ -33,14 +35,14 @@ def layout(n_words):
     )  # fmt: skip
 
 
-@kernel
+@step
 def log_dot(values, means, first, second, n_terms, best_only):
     """log sum_k exp(a[k] + b[k]) of two rows of `values`, and the mean of the k-th means.
 
     The rows start at `first` and `second`; no mass at all gives -inf, with mean 0.
     """
     whole = n_terms - n_terms % N_LANES
-    highest, lanes = -np.inf, broadcast(-np.inf)
+    lanes = broadcast(-np.inf)
     for k in range(0, whole, N_LANES):
         lanes = maximum(lanes, load(values, first + k) + load(values, second + k))
     highest = highest_lane(lanes)
@@ -52,17 +54,19 @@ def log_dot(values, means, first, second, n_terms, best_only):
     for k in range(0, whole, N_LANES):
         weight = exponential(load(values, first + k) + load(values, second + k) - highest)
         total_lanes = total_lanes + weight
-        mean = load(means, first + k) + load(means, second + k)
-        moment_lanes = fma(weight, mean, moment_lanes)
+        if means is not None:
+            mean = load(means, first + k) + load(means, second + k)
+            moment_lanes = fma(weight, mean, moment_lanes)
     total, moment = lane_total(total_lanes), lane_total(moment_lanes)
     for k in range(whole, n_terms):
         weight = exponential(values[first + k] + values[second + k] - highest)
         total += weight
-        moment += weight * (means[first + k] + means[second + k])
+        if means is not None:
+            moment += weight * (means[first + k] + means[second + k])
     return highest + math.log(total), moment / total
 
 
-@kernel
+@step
 def log_add(a, mean_a, b, mean_b, best_only):
     """log(e^a + e^b), and the mean of both means."""
     highest = max(a, b)
@@ -73,22 +77,27 @@ def log_add(a, mean_a, b, mean_b, best_only):
     return highest + math.log(total), (weight_a * mean_a + weight_b * mean_b) / total
 
 
-@kernel
+@pasted
 def put(values, means, at, start, i, j, value, mean):
     """Store an item of a span at [i, j] and [j, i] of the chart at `start`."""
-    values[start + i * at.stride + j] = values[start + j * at.stride + i] = value
-    means[start + i * at.stride + j] = means[start + j * at.stride + i] = mean
+    ahead, back = start + i * at.stride + j, start + j * at.stride + i
+    values[ahead], values[back] = value, value
+    if means is not None:
+        means[ahead], means[back] = mean, mean
 
 
-@kernel
+@pasted
 def put_arc(values, means, at, head, modifier, pair, mean):
     """Store an arc over two halves that meet, both ways round."""
     ahead, back = head * at.stride + modifier, modifier * at.stride + head
-    values[at.arc + ahead] = values[at.arc_to + back] = values[at.weight + ahead] + pair
-    means[at.arc + ahead] = means[at.arc_to + back] = means[at.weight + ahead] + mean
+    pair = pair + values[at.weight + ahead]
+    values[at.arc + ahead], values[at.arc_to + back] = pair, pair
+    if means is not None:
+        mean = mean + means[at.weight + ahead]
+        means[at.arc + ahead], means[at.arc_to + back] = mean, mean
 
 
-@kernel
+@step
 def inside_span(values, means, at, i, j, single_root, best_only):
     """The recursion at the head of `projective.scaled`, for i < j."""
     row, column = i * at.stride, j * at.stride
@@ -108,7 +117,7 @@ def inside_span(values, means, at, i, j, single_root, best_only):
     put(values, means, at, at.left, i, j, left, mean)
 
 
-@kernel
+@step
 def inside(values, means, at, single_root, best_only):
     """All spans; returns the log-partition of the weights."""
     for i in range(at.n_words, -1, -1):
@@ -119,7 +128,7 @@ def inside(values, means, at, single_root, best_only):
     return values[at.right + at.n_words]
 
 
-@kernel
+@step
 def outer_right(values, means, at, i, j, best_only):
     """right'[i, j] = sum_(k>j) pair'[i, k] left[j+1, k] + sum_(k<i) right'[k, j] arc_to[i, k]."""
     row, column = i * at.stride, j * at.stride
@@ -132,7 +141,7 @@ def outer_right(values, means, at, i, j, best_only):
     return log_add(a, mean_a, b, mean_b, best_only)
 
 
-@kernel
+@step
 def outer_left(values, means, at, i, j, best_only):
     """left'[i, j] = sum_(k>j) left'[i, k] arc_to[j, k] + sum_(k<i) pair'[k, j] right[k, i-1]."""
     row, column = i * at.stride, j * at.stride
@@ -146,7 +155,15 @@ def outer_left(values, means, at, i, j, best_only):
     return log_add(a, mean_a, b, mean_b, best_only)
 
 
-@kernel
+@pasted
+def put_outer_arc(values, means, cell, value, mean):
+    """Store the outside value of an arc."""
+    values[cell] = value
+    if means is not None:
+        means[cell] = mean
+
+
+@step
 def outside_span(values, means, at, i, j, best_only):
     """arc'[i, j] = sum_(k>=j) right'[i, k] right[j, k], its mirror image, and pair'[i, j]."""
     row, column = i * at.stride, j * at.stride
@@ -159,17 +176,17 @@ def outside_span(values, means, at, i, j, best_only):
     back, mean_back = log_dot(
         values, means, at.outer_left + column, at.left + row, i + 1, best_only
     )
-    values[at.outer_arc + row + j], means[at.outer_arc + row + j] = ahead, mean_ahead
-    values[at.outer_arc + column + i], means[at.outer_arc + column + i] = back, mean_back
-    pair, mean = log_add(
-        ahead + values[at.weight + row + j], mean_ahead + means[at.weight + row + j],
-        back + values[at.weight + column + i], mean_back + means[at.weight + column + i],
-        best_only,
-    )  # fmt: skip
+    put_outer_arc(values, means, at.outer_arc + row + j, ahead, mean_ahead)
+    put_outer_arc(values, means, at.outer_arc + column + i, back, mean_back)
+    ahead, back = ahead + values[at.weight + row + j], back + values[at.weight + column + i]
+    if means is not None:
+        mean_ahead += means[at.weight + row + j]
+        mean_back += means[at.weight + column + i]
+    pair, mean = log_add(ahead, mean_ahead, back, mean_back, best_only)
     put(values, means, at, at.outer_pair, i, j, pair, mean)
 
 
-@kernel
+@step
 def outside(values, means, at, single_root, best_only):
     """All spans from the widest to the narrowest; the whole sentence has outside value 1."""
     for i in range(at.n_words):
@@ -183,105 +200,114 @@ def outside(values, means, at, single_root, best_only):
             outside_span(values, means, at, i, j, best_only)
 
 
-@kernel
-def prepare(arcs, direction, at, values, means):
+@step
+def prepare(scores, direction, start, at, values, means):
     """Scores relative to each word's best arc, as weights; returns what was taken out.
 
-    Every word has exactly one head, so the same amount is taken out of every tree.
+    Every word has exactly one head, so the same amount is taken out of every tree. The charts have
+    as many cells as the sentence has arcs, which start at `start`.
     """
-    values[: at.right] = -np.inf
-    means[: at.right] = 0.0
+    values[:] = -np.inf
+    if means is not None:
+        means[:] = 0.0
     shift = 0.0
-    for modifier in range(1, len(arcs)):
+    for modifier in range(1, at.stride):
         best = -np.inf
-        for head in range(len(arcs)):
+        for head in range(at.stride):
             if head != modifier:
-                best = max(best, arcs[head, modifier])
+                best = max(best, scores[start + head * at.stride + modifier])
         if best > -np.inf:
             shift += best
-            for head in range(len(arcs)):
+            for head in range(at.stride):
                 if head != modifier:
                     cell = head * at.stride + modifier
-                    values[cell] = arcs[head, modifier] - best
-                    means[cell] = direction[head, modifier]
+                    values[cell] = scores[start + cell] - best
+                    if means is not None:
+                        means[cell] = direction[start + cell]
     return shift
 
 
-@kernel
-def share_out(values, means, at, marginals, product):
+@step
+def share_out(values, means, at, start, marginals, product):
     """Marginals and covariance product, from arcs and their outside values.
 
     The heads of a word share a probability of 1 exactly, even where the logarithms are so large
     that their own rounding shows.
     """
-    logs = np.empty(at.n_words + 1)
-    for modifier in range(1, at.n_words + 1):
-        inner, outer = at.arc_to + modifier * at.stride, at.outer_arc + modifier * at.stride
-        for head in range(at.n_words + 1):
-            logs[head] = values[inner + head] + values[outer + head]
-        highest, total, expected = logs.max(), 0.0, 0.0
-        for head in range(at.n_words + 1):
-            weight = math.exp(logs[head] - highest)
-            marginals[head, modifier] = weight
+    for modifier in range(1, at.stride):
+        highest, total, expected = -np.inf, 0.0, 0.0
+        for cell in range(modifier, at.right, at.stride):
+            highest = max(highest, values[at.arc + cell] + values[at.outer_arc + cell])
+        for cell in range(modifier, at.right, at.stride):
+            weight = math.exp(values[at.arc + cell] + values[at.outer_arc + cell] - highest)
+            marginals[start + cell] = weight
             total += weight
-            expected += weight * (means[inner + head] + means[outer + head])
-        for head in range(at.n_words + 1):
-            p = marginals[head, modifier] / total
-            mean = means[inner + head] + means[outer + head]
-            marginals[head, modifier] = p
-            product[head, modifier] = p * (mean - expected / total)
+            if means is not None:
+                expected += weight * (means[at.arc + cell] + means[at.outer_arc + cell])
+        for cell in range(modifier, at.right, at.stride):
+            p = marginals[start + cell] / total
+            marginals[start + cell] = p
+            if means is not None:
+                mean = means[at.arc + cell] + means[at.outer_arc + cell]
+                product[start + cell] = p * (mean - expected / total)
+
+
+@step
+def sum_trees(scores, direction, start, at, single_root, values, means, marginals, product):
+    """Log-partition and marginals of one sentence, and the product along a direction if given."""
+    for part in range(start, start + at.right):
+        marginals[part] = 0.0
+        if means is not None:
+            product[part] = 0.0
+    shift = prepare(scores, direction, start, at, values, means)
+    total = inside(values, means, at, single_root, False)
+    if total > -np.inf:
+        outside(values, means, at, single_root, False)
+        share_out(values, means, at, start, marginals, product)
+    return shift + total
 
 
 @kernel
-def transpose(chart, start, at):
-    """Transpose one chart in place."""
-    for i in range(at.n_words + 1):
-        for j in range(i):
-            ahead, back = start + i * at.stride + j, start + j * at.stride + i
-            chart[ahead], chart[back] = chart[back], chart[ahead]
-
-
-@kernel
-def marginals(
-    scores, direction, part_offsets, n_words, single_root, sentences, log_partition, out, product
-):
-    """Log-partition, marginals and covariance product of the named sentences of a batch."""
+def marginals(scores, part_offsets, n_words, single_root, sentences, log_partition, out):
+    """Log-partition and marginals of the named sentences of a batch."""
     for sentence in sentences:
-        start, words = part_offsets[sentence], n_words[sentence]
-        at = layout(words)
-        values, means = np.full(at.end, -np.inf), np.zeros(at.end)
-        arcs = square(scores, start, words)
-        shift = prepare(arcs, square(direction, start, words), at, values, means)
-        log_partition[sentence] = shift + inside(values, means, at, single_root, False)
-        out[start : part_offsets[sentence + 1]] = 0.0
-        product[start : part_offsets[sentence + 1]] = 0.0
-        if log_partition[sentence] > -np.inf:
-            outside(values, means, at, single_root, False)
-            transpose(values, at.outer_arc, at)
-            transpose(means, at.outer_arc, at)
-            share_out(values, means, at, square(out, start, words), square(product, start, words))
+        start, at = part_offsets[sentence], layout(n_words[sentence])
+        log_partition[sentence] = sum_trees(
+            scores, None, start, at, single_root, np.empty(at.end), None, out, None
+        )
+
+
+@kernel
+def covariance_product(
+    scores, direction, part_offsets, n_words, single_root, sentences, marginals, out
+):
+    """The covariance product of the named sentences, and their marginals again."""
+    for sentence in sentences:
+        start, at = part_offsets[sentence], layout(n_words[sentence])
+        values, means = np.empty(at.end), np.empty(at.end)
+        sum_trees(scores, direction, start, at, single_root, values, means, marginals, out)
 
 
 @kernel
 def max_marginals(scores, part_offsets, n_words, single_root, out):
     """For each arc the score of the best tree that uses it: best inside plus best outside."""
     for sentence in range(len(n_words)):
-        start, words = part_offsets[sentence], n_words[sentence]
-        at = layout(words)
-        values, means = np.full(at.end, -np.inf), np.zeros(at.end)
-        arcs = square(scores, start, words)
-        shift = prepare(arcs, np.zeros_like(arcs), at, values, means)
-        inside(values, means, at, single_root, True)
-        outside(values, means, at, single_root, True)
-        for cell in range(len(arcs) * len(arcs)):
+        start, at = part_offsets[sentence], layout(n_words[sentence])
+        values = np.empty(at.end)
+        shift = prepare(scores, None, start, at, values, None)
+        inside(values, None, at, single_root, True)
+        outside(values, None, at, single_root, True)
+        for cell in range(at.right):
             out[start + cell] = shift + (values[at.arc + cell] + values[at.outer_arc + cell])
 
 
 @kernel
-def best_chart(arcs, single_root):
-    """Inside charts of best scores of one sentence, and what was taken out of every tree."""
-    at = layout(len(arcs) - 1)
-    values, means = np.full(at.end, -np.inf), np.zeros(at.end)
-    shift = prepare(arcs, np.zeros_like(arcs), at, values, means)
-    inside(values, means, at, single_root, True)
-    return values, shift
+def best_charts(arcs, n_words, single_root, values):
+    """Inside charts of best scores of one sentence, flat; returns what was taken out of every tree.
+
+    `values` has room for `N_CHARTS` charts, of as many numbers as there are arcs.
+    """
+    at = layout(n_words)
+    shift = prepare(arcs, None, 0, at, values, None)
+    inside(values, None, at, single_root, True)
+    return shift

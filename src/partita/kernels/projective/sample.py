@@ -3,19 +3,19 @@
 import numpy as np
 
 from partita.kernels.chains.sample import draw
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 from partita.kernels.projective.log import inside, layout, prepare
 
 
-@kernel
-def draw_split(values, first, second, uniform, logs, weights):
-    """An index k with probability proportional to exp(a[k] + b[k]), as many as `logs` holds."""
-    for k in range(len(logs)):
+@step
+def draw_split(values, first, second, n_terms, uniform, logs, weights):
+    """An index k < n_terms with probability proportional to exp(a[k] + b[k])."""
+    for k in range(n_terms):
         logs[k] = values[first + k] + values[second + k]
-    return draw(logs, uniform, weights)
+    return draw(logs[:n_terms], uniform, weights)
 
 
-@kernel
+@step
 def sample_tree(values, at, uniforms, stack, logs, weights, heads):
     """Heads of one tree, drawn with two uniform numbers for every word.
 
@@ -38,13 +38,13 @@ def sample_tree(values, at, uniforms, stack, logs, weights, heads):
             split = end
             first, second = at.left + column + split, at.arc + row + split
         modifier = split + draw_split(
-            values, first, second, uniform, logs[: abs(end - head)], weights
+            values, first, second, abs(end - head), uniform, logs, weights
         )
         heads[modifier - 1] = head
         left, right = min(head, modifier), max(head, modifier)
         middle = left + draw_split(
             values, at.right + left * at.stride + left, at.left + right * at.stride + left + 1,
-            uniforms[n_drawn + 1], logs[: right - left], weights,
+            right - left, uniforms[n_drawn + 1], logs, weights,
         )  # fmt: skip
         n_drawn += 2
         stack[depth, 0], stack[depth, 1] = modifier, end
@@ -54,13 +54,15 @@ def sample_tree(values, at, uniforms, stack, logs, weights, heads):
 
 
 @kernel
-def sample(arcs, single_root, uniforms, heads):
-    """Fill heads[sample, word] for one sentence, from uniforms[sample, 2 * word]."""
-    at = layout(len(arcs) - 1)
-    values, means = np.full(at.end, -np.inf), np.zeros(at.end)
-    prepare(arcs, np.zeros_like(arcs), at, values, means)
-    inside(values, means, at, single_root, False)
-    stack = np.empty((3 * at.n_words + 3, 2), dtype=np.int64)
-    logs, weights = np.empty(at.n_words + 1), np.empty(at.n_words + 1)
+def sample(arcs, n_words, single_root, uniforms, stack, heads):
+    """Fill heads[sample, word] for one sentence, from uniforms[sample, 2 * word].
+
+    `stack` has room for 3 n + 3 pairs of numbers.
+    """
+    at = layout(n_words)
+    values = np.empty(at.end)
+    prepare(arcs, None, 0, at, values, None)
+    inside(values, None, at, single_root, False)
+    logs, weights = np.empty(at.stride), np.empty(at.stride)
     for item in range(len(heads)):
         sample_tree(values, at, uniforms[item], stack, logs, weights, heads[item])

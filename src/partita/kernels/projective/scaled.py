@@ -1,4 +1,4 @@
-"""Eisner's inside-outside in probabilities: the fast path.
+"""Eisner's inside-outside in probabilities, and its derivative: the fast path.
 
 Weights are relative to the best arc of each modifier, so that they are at most 1:
 
@@ -14,21 +14,29 @@ A number below 2^-1022 becomes 0 on the way, which loses at most 2^-1022 times i
 Where these stay below `SAFE` everywhere the result stands; otherwise the sentence is reported as
 unsafe and the caller takes `log`. A weight that becomes 0 is multiplied by a pair as well,
 which is at most the number of trees, fewer than `GROWTH`^n.
+
+The covariance of the arcs times a direction is the derivative of the marginals: every product
+above becomes moved * still + still * moved, and weight' = weight * direction. So each step takes
+two sets of charts, `still` and `moved`. Where `moved` is None it fills `still`; otherwise `still`
+is full already and it fills `moved`. Numba compiles the two cases separately, and drops from each
+what belongs to the other. The direction is centred first, so that each word's expected value is 0:
+every word has one head, so this changes no result, the sum over all trees stands still, and nothing
+large cancels.
 """
 
 import math
 
 import numpy as np
 
-from partita.kernels.jit import kernel
-from partita.kernels.projective.side_by_side import fill_lanes, group_offsets, layout, read_lanes
+from partita.kernels.jit import kernel, step
+from partita.kernels.projective.side_by_side import fill_lanes, filled, layout, write_arcs
 from partita.kernels.projective.tiles import (
-    add_inside,
-    add_inside_term,
-    add_outside_left,
-    add_outside_left_term,
-    add_outside_right,
-    add_outside_right_term,
+    inside_sums,
+    inside_term,
+    outside_left_sums,
+    outside_left_term,
+    outside_right_sums,
+    outside_right_term,
     store_both,
 )
 from partita.kernels.simd.exponential import LOWEST, exponential
@@ -38,13 +46,17 @@ from partita.kernels.underflow import SAFE
 GROWTH = 6.75
 
 
-@kernel
-def close_inside(charts, at, i, j, pair, right, left):
+@step
+def close_inside(still, moved, at, i, j, pair, right, left):
     """The last terms of the sums of one span: k = i, and the arcs between its ends."""
+    charts = filled(still, moved)
     ahead, back = i * at.stride + j * N_LANES, j * at.stride + i * N_LANES
     pair = pair + load(charts, at.left + back + N_LANES)
-    arc_right = load(charts, at.weight + ahead) * pair
-    arc_left = load(charts, at.weight + back) * pair
+    arc_right = load(still, at.weight + ahead) * pair
+    arc_left = load(still, at.weight + back) * pair
+    if moved is not None:
+        arc_right = fma(load(still, at.arc + ahead), load(moved, at.weight + ahead), arc_right)
+        arc_left = fma(load(still, at.arc + back), load(moved, at.weight + back), arc_left)
     store(charts, at.arc + ahead, arc_right)
     store(charts, at.arc + back, arc_left)
     store(charts, at.arc_to + back, arc_right)
@@ -53,157 +65,160 @@ def close_inside(charts, at, i, j, pair, right, left):
     store_both(charts, at.left, at, i, j, left + arc_left)
 
 
-@kernel
-def inside_tile(charts, at, i, j):
+@step
+def inside_tile(still, moved, at, i, j):
     """The four spans of a tile; those above and on the right also need their neighbours in it."""
-    zero = broadcast(0.0)
-    zeros = (zero, zero, zero, zero)
-    pairs, rights, lefts = add_inside(charts, charts, at, i, j, (zeros, zeros, zeros))
-    close_inside(charts, at, i + 1, j, pairs[2], rights[2], lefts[2])
-    pair, right, left = add_inside_term(
-        charts, charts, at, i, j, i + 1, pairs[0], rights[0], lefts[0]
+    pairs, rights, lefts = inside_sums(still, moved, at, i, j)
+    close_inside(still, moved, at, i + 1, j, pairs[2], rights[2], lefts[2])
+    pair, right, left = inside_term(still, moved, at, i, j, i + 1, pairs[0], rights[0], lefts[0])
+    close_inside(still, moved, at, i, j, pair, right, left)
+    pair, right, left = inside_term(
+        still, moved, at, i + 1, j + 1, j, pairs[3], rights[3], lefts[3]
     )
-    close_inside(charts, at, i, j, pair, right, left)
-    pair, right, left = add_inside_term(
-        charts, charts, at, i + 1, j + 1, j, pairs[3], rights[3], lefts[3]
+    close_inside(still, moved, at, i + 1, j + 1, pair, right, left)
+    pair, right, left = inside_term(
+        still, moved, at, i, j + 1, i + 1, pairs[1], rights[1], lefts[1]
     )
-    close_inside(charts, at, i + 1, j + 1, pair, right, left)
-    pair, right, left = add_inside_term(
-        charts, charts, at, i, j + 1, i + 1, pairs[1], rights[1], lefts[1]
-    )
-    pair, right, left = add_inside_term(charts, charts, at, i, j + 1, j, pair, right, left)
-    close_inside(charts, at, i, j + 1, pair, right, left)
+    pair, right, left = inside_term(still, moved, at, i, j + 1, j, pair, right, left)
+    close_inside(still, moved, at, i, j + 1, pair, right, left)
 
 
-@kernel
-def inside_words(charts, at):
+@step
+def inside_words(still, moved, at):
     """All spans of words, rows in pairs from the last to the first."""
-    zero, one = broadcast(0.0), broadcast(1.0)
+    charts, zero = filled(still, moved), broadcast(0.0)
+    one = broadcast(1.0 if moved is None else 0.0)
     for i in range(at.n_words + 1):
-        store_both(charts, at.right, at, i, i, one)
-        store_both(charts, at.left, at, i, i, one)
+        cell = i * (at.stride + N_LANES)
+        store(charts, at.right + cell, one)
+        store(charts, at.left + cell, one)
     for i in range(at.n_words - 1, 0, -2):
-        close_inside(charts, at, i, i + 1, zero, zero, zero)
+        close_inside(still, moved, at, i, i + 1, zero, zero, zero)
         for j in range(i + 2, at.n_words, 2):
-            inside_tile(charts, at, i, j)
+            inside_tile(still, moved, at, i, j)
 
 
-@kernel
-def inside_root(charts, at, single_root, totals):
+@step
+def inside_root(still, moved, at, single_root, totals):
     """Row 0; totals[j] is the sum over the trees of the words 1 .. j.
 
     With a single root, right[0, j] is not to be continued, so it is 0 in the chart.
     """
-    zero = broadcast(0.0)
+    charts, zero = filled(still, moved), broadcast(0.0)
     for j in range(1, at.n_words + 1):
-        column = j * at.stride
+        column, cell = j * at.stride, j * N_LANES
         pair, right = load(charts, at.left + column + N_LANES), zero
-        for k in range(N_LANES, j * N_LANES, N_LANES):
-            left = load(charts, at.left + column + k + N_LANES)
-            pair = fma(load(charts, at.right + k), left, pair)
-            right = fma(load(charts, at.arc + k), load(charts, at.right + column + k), right)
-        arc = load(charts, at.weight + j * N_LANES) * pair
+        for k in range(1, j):
+            pair, right, _ = inside_term(still, moved, at, 0, j, k, pair, right, zero)
+        arc = load(still, at.weight + cell) * pair
+        if moved is not None:
+            arc = fma(load(still, at.arc + cell), load(moved, at.weight + cell), arc)
         right = right + arc
-        store(totals, j * N_LANES, right)
-        store(charts, at.arc + j * N_LANES, arc)
+        store(totals, cell, right)
+        store(charts, at.arc + cell, arc)
         store(charts, at.arc_to + column, arc)
         store_both(charts, at.right, at, 0, j, zero if single_root else right)
         store_both(charts, at.left, at, 0, j, zero)
 
 
-@kernel
-def close_outside(charts, at, i, j, right, left, arc_right, arc_left, limit):
+@step
+def close_outside(still, moved, at, i, j, right, left, arc_right, arc_left, limit):
     """The last terms of the sums of one span; `limit` becomes infinite where they are not safe."""
+    charts = filled(still, moved)
     ahead, back = i * at.stride + j * N_LANES, j * at.stride + i * N_LANES
     arc_right, arc_left = arc_right + right, arc_left + left
-    pair = load(charts, at.weight + back) * arc_left
-    pair = fma(load(charts, at.weight + ahead), arc_right, pair)
     store(charts, at.outer_arc + ahead, arc_right)
     store(charts, at.outer_arc + back, arc_left)
     store_both(charts, at.outer_right, at, i, j, right)
     store_both(charts, at.outer_left, at, i, j, left)
+    if moved is None:
+        # No other outside value of the span is larger; not-a-number counts as infinite.
+        largest = arc_right + arc_left
+        limit = select(largest < SAFE, maximum(largest, limit), np.inf)
+    else:
+        direction = load(moved, at.weight + ahead)
+        arc_right = fma(load(still, at.outer_arc + ahead), direction, arc_right)
+        direction = load(moved, at.weight + back)
+        arc_left = fma(load(still, at.outer_arc + back), direction, arc_left)
+    pair = load(still, at.weight + back) * arc_left
+    pair = fma(load(still, at.weight + ahead), arc_right, pair)
     store_both(charts, at.outer_pair, at, i, j, pair)
-    # No other outside value of the span is larger; not-a-number counts as infinite.
-    largest = arc_right + arc_left
-    return select(largest < SAFE, maximum(largest, limit), np.inf)
-
-
-@kernel
-def outside_tile(charts, at, i, j, limit):
-    """The four spans of a tile, the widest first; the others also need their neighbours in it."""
-    zero = broadcast(0.0)
-    zeros = (zero, zero, zero, zero)
-    rights, lefts, aheads = add_outside_right(charts, charts, at, i, j, zeros, zeros, zeros)
-    rights, lefts, backs = add_outside_left(charts, charts, at, i, j, rights, lefts, zeros)
-    limit = close_outside(charts, at, i, j + 1, rights[1], lefts[1], aheads[1], backs[1], limit)
-    right, left, ahead = add_outside_right_term(
-        charts, charts, at, i, j, j + 1, rights[0], lefts[0], aheads[0]
-    )
-    limit = close_outside(charts, at, i, j, right, left, ahead, backs[0], limit)
-    right, left, back = add_outside_left_term(
-        charts, charts, at, i + 1, j + 1, i, rights[3], lefts[3], backs[3]
-    )
-    limit = close_outside(charts, at, i + 1, j + 1, right, left, aheads[3], back, limit)
-    right, left, back = add_outside_left_term(
-        charts, charts, at, i + 1, j, i, rights[2], lefts[2], backs[2]
-    )
-    right, left, ahead = add_outside_right_term(
-        charts, charts, at, i + 1, j, j + 1, right, left, aheads[2]
-    )
-    return close_outside(charts, at, i + 1, j, right, left, ahead, back, limit)
-
-
-@kernel
-def outside_neighbours(charts, at, i, limit):
-    """The span (i, i+1), which belongs to no tile."""
-    zero = broadcast(0.0)
-    right, left, ahead, back = zero, zero, zero, zero
-    for k in range(i + 2, at.n_words + 1):
-        right, left, ahead = add_outside_right_term(
-            charts, charts, at, i, i + 1, k, right, left, ahead
-        )
-    for k in range(i):
-        right, left, back = add_outside_left_term(
-            charts, charts, at, i, i + 1, k, right, left, back
-        )
-    return close_outside(charts, at, i, i + 1, right, left, ahead, back, limit)
-
-
-@kernel
-def outside_root(charts, at, single_root, seeds):
-    """Row 0, from the outside values `seeds` of the whole sentences; returns the largest value."""
-    zero = broadcast(0.0)
-    limit = zero
-    for j in range(at.n_words, 0, -1):
-        column = j * at.stride
-        right, arc = load(seeds, j * N_LANES), zero
-        if not single_root:
-            for k in range((j + 1) * N_LANES, at.stride, N_LANES):
-                left = load(charts, at.left + column + at.stride + k)
-                right = fma(load(charts, at.outer_pair + k), left, right)
-        store_both(charts, at.outer_right, at, 0, j, right)
-        for k in range(j * N_LANES, at.stride, N_LANES):
-            inner = load(charts, at.right + column + k)
-            arc = fma(load(charts, at.outer_right + k), inner, arc)
-        store(charts, at.outer_arc + j * N_LANES, arc)
-        pair = load(charts, at.weight + j * N_LANES) * arc
-        store_both(charts, at.outer_pair, at, 0, j, pair)
-        store_both(charts, at.outer_left, at, 0, j, zero)
-        limit = select(arc < SAFE, maximum(arc, limit), np.inf)
     return limit
 
 
-@kernel
-def outside_words(charts, at, limit):
-    """All spans of words, rows in pairs from the first to the last."""
+@step
+def outside_tile(still, moved, at, i, j, limit):
+    """The four spans of a tile, the widest first; the others also need their neighbours in it."""
+    rights, lefts, aheads = outside_right_sums(still, moved, at, i, j)
+    rights, lefts, backs = outside_left_sums(still, moved, at, i, j, rights, lefts)
+    limit = close_outside(
+        still, moved, at, i, j + 1, rights[1], lefts[1], aheads[1], backs[1], limit
+    )
+    right, left, ahead = outside_right_term(
+        still, moved, at, i, j, j + 1, rights[0], lefts[0], aheads[0]
+    )
+    limit = close_outside(still, moved, at, i, j, right, left, ahead, backs[0], limit)
+    right, left, back = outside_left_term(
+        still, moved, at, i + 1, j + 1, i, rights[3], lefts[3], backs[3]
+    )
+    limit = close_outside(still, moved, at, i + 1, j + 1, right, left, aheads[3], back, limit)
+    right, left, back = outside_left_term(
+        still, moved, at, i + 1, j, i, rights[2], lefts[2], backs[2]
+    )
+    right, left, ahead = outside_right_term(
+        still, moved, at, i + 1, j, j + 1, right, left, aheads[2]
+    )
+    return close_outside(still, moved, at, i + 1, j, right, left, ahead, back, limit)
+
+
+@step
+def outside_words(still, moved, at, limit):
+    """All spans of words, rows in pairs from the first to the last; (i, i+1) is in no tile."""
+    zero = broadcast(0.0)
     for i in range(1, at.n_words, 2):
         for j in range(at.n_words - 1, i + 1, -2):
-            limit = outside_tile(charts, at, i, j, limit)
-        limit = outside_neighbours(charts, at, i, limit)
+            limit = outside_tile(still, moved, at, i, j, limit)
+        right, left, ahead, back = zero, zero, zero, zero
+        for k in range(i + 2, at.n_words + 1):
+            right, left, ahead = outside_right_term(
+                still, moved, at, i, i + 1, k, right, left, ahead
+            )
+        for k in range(i):
+            right, left, back = outside_left_term(still, moved, at, i, i + 1, k, right, left, back)
+        limit = close_outside(still, moved, at, i, i + 1, right, left, ahead, back, limit)
     return limit
 
 
-@kernel
+@step
+def outside_root(still, moved, at, single_root, seeds):
+    """Row 0, from the outside values `seeds` of the whole sentences; returns the largest value.
+
+    These seeds do not move, since the direction is centred.
+    """
+    charts, zero = filled(still, moved), broadcast(0.0)
+    limit = zero
+    for j in range(at.n_words, 0, -1):
+        cell = j * N_LANES
+        right, arc = zero, zero
+        for k in range(j + 1, at.n_words + 1):
+            right, _, arc = outside_right_term(still, moved, at, 0, j, k, right, zero, arc)
+        if single_root:
+            right = zero
+        if moved is None:
+            right = right + load(seeds, cell)
+        arc = arc + right
+        store_both(charts, at.outer_right, at, 0, j, right)
+        store(charts, at.outer_arc + cell, arc)
+        store_both(charts, at.outer_left, at, 0, j, zero)
+        if moved is None:
+            limit = select(arc < SAFE, maximum(arc, limit), np.inf)
+        else:
+            arc = fma(load(still, at.outer_arc + cell), load(moved, at.weight + cell), arc)
+        store_both(charts, at.outer_pair, at, 0, j, load(still, at.weight + cell) * arc)
+    return limit
+
+
+@step
 def best_arcs(scores, at, best):
     """best[m] = max over heads h of scores[h, m], 0 where all are -inf; returns their sum.
 
@@ -221,7 +236,7 @@ def best_arcs(scores, at, best):
     return total
 
 
-@kernel
+@step
 def exponentiate(scores, at, best):
     """scores = exp(scores - best), in place; returns 0 in lanes where no finite one became 0."""
     lost = broadcast(0.0)
@@ -234,51 +249,49 @@ def exponentiate(scores, at, best):
     return lost
 
 
-@kernel
-def group_inference(charts, at, single_root, n_words, sentences, totals):
-    """Inside and outside of a group; totals[l] is the sum over the trees of lane l.
-
-    Returns the largest outside value of each lane.
-    """
-    by_end, seeds = np.empty(at.stride), np.zeros(at.stride)
-    inside_words(charts, at)
-    inside_root(charts, at, single_root, by_end)
-    for index in range(len(sentences)):
-        cell = n_words[sentences[index]] * N_LANES + index
-        totals[index] = by_end[cell]
-        if totals[index] > 0.0:
-            seeds[cell] = 1.0 / totals[index]
-    limit = outside_root(charts, at, single_root, seeds)
-    return outside_words(charts, at, limit)
+@step
+def seed(n_words, order, first, totals, at, seeds):
+    """seeds = 1 / the sum over the trees of each lane's sentence, where that ends; else 0."""
+    for cell in range(0, at.stride, N_LANES):
+        store(seeds, cell, broadcast(0.0))
+    for index in range(N_LANES):
+        cell = n_words[order[min(first + index, len(order) - 1)]] * N_LANES + index
+        if totals[cell] > 0.0:
+            seeds[cell] = 1.0 / totals[cell]
 
 
 @kernel
-def marginals(scores, part_offsets, n_words, order, single_root, log_partition, out):
+def marginals(
+    scores, part_offsets, n_words, order, single_root, is_safe, offsets, log_partition, out
+):
     """Log-partition and arc marginals of a batch, sentences taken in `order`, four at a time.
 
-    Returns which sentences are safe, the charts of all groups and where those of each start.
+    Fills which sentences are safe, and where the charts of each group of four start (as many
+    numbers as groups, and the end). Returns the charts.
     """
-    offsets = group_offsets(n_words, order)
-    state = np.empty(offsets[-1])
-    is_safe = np.zeros(len(log_partition), dtype=np.bool_)
-    totals = np.zeros(N_LANES)
+    offsets[0] = 0
     for group in range(len(offsets) - 1):
-        sentences = order[group * N_LANES : (group + 1) * N_LANES]
-        at = layout(n_words[sentences[-1]])
+        last = min((group + 1) * N_LANES, len(order)) - 1
+        offsets[group + 1] = offsets[group] + layout(n_words[order[last]]).end
+    state = np.empty(offsets[-1])
+    for group in range(len(offsets) - 1):
+        first, end = group * N_LANES, min((group + 1) * N_LANES, len(order))
+        # The last of a group is its longest.
+        at = layout(n_words[order[end - 1]])
         charts = state[offsets[group] : offsets[group + 1]]
-        fill_lanes(scores, part_offsets, n_words, sentences, at, -np.inf, charts)
-        best = np.empty(at.stride)
-        shift = best_arcs(charts, at, best)
-        lost = exponentiate(charts, at, best)
-        limit = group_inference(charts, at, single_root, n_words, sentences, totals)
-        product = np.empty(at.right)
-        for cell in range(0, at.right, N_LANES):
-            inner, outer = load(charts, at.arc + cell), load(charts, at.outer_arc + cell)
-            store(product, cell, inner * outer)
-        read_lanes(product, at, part_offsets, n_words, sentences, out)
-        for index in range(len(sentences)):
-            sentence, total = sentences[index], totals[index]
-            safe = SAFE
+        totals, seeds = np.empty(at.stride), np.empty(at.stride)
+        fill_lanes(scores, part_offsets, n_words, order, first, at, -np.inf, charts)
+        shift = best_arcs(charts, at, totals)
+        lost = exponentiate(charts, at, totals)
+        inside_words(charts, None, at)
+        inside_root(charts, None, at, single_root, totals)
+        seed(n_words, order, first, totals, at, seeds)
+        limit = outside_root(charts, None, at, single_root, seeds)
+        limit = outside_words(charts, None, at, limit)
+        write_arcs(charts, None, at, part_offsets, n_words, order, first, out)
+        for index in range(end - first):
+            sentence = order[first + index]
+            total, safe = totals[n_words[sentence] * N_LANES + index], SAFE
             if lane(lost, index) > 0.0:
                 safe *= GROWTH ** -float(n_words[sentence])
             is_positive = 0.0 < total < np.inf
@@ -286,4 +299,40 @@ def marginals(scores, part_offsets, n_words, order, single_root, log_partition, 
             log_partition[sentence] = -np.inf
             if is_positive:
                 log_partition[sentence] = lane(shift, index) + math.log(total)
-    return is_safe, state, offsets
+    return state
+
+
+@step
+def centre(still, moved, at):
+    """Subtract from direction[h, m] its mean over the heads of m, sum_h p(h, m) direction(h, m)."""
+    for modifier in range(0, at.stride, N_LANES):
+        mean = broadcast(0.0)
+        for row in range(0, at.right, at.stride):
+            # The unused cells of the charts hold anything: the diagonal, column 0 and its row.
+            if row // at.stride != modifier // N_LANES and modifier > 0:
+                cell = row + modifier
+                p = load(still, at.arc + cell) * load(still, at.outer_arc + cell)
+                mean = fma(p, load(moved, cell), mean)
+        for row in range(0, at.right, at.stride):
+            store(moved, row + modifier, load(moved, row + modifier) - mean)
+
+
+@kernel
+def covariance_product(direction, part_offsets, n_words, order, single_root, state, offsets, out):
+    """The covariance product of a batch, from the charts and offsets of `marginals`."""
+    largest = 0
+    for group in range(len(offsets) - 1):
+        largest = max(largest, offsets[group + 1] - offsets[group])
+    scratch = np.empty(largest)
+    for group in range(len(offsets) - 1):
+        first, end = group * N_LANES, min((group + 1) * N_LANES, len(order))
+        at = layout(n_words[order[end - 1]])
+        still, moved = state[offsets[group] : offsets[group + 1]], scratch[: at.end]
+        nothing = np.empty(at.stride)
+        fill_lanes(direction, part_offsets, n_words, order, first, at, 0.0, moved)
+        centre(still, moved, at)
+        inside_words(still, moved, at)
+        inside_root(still, moved, at, single_root, nothing)
+        limit = outside_root(still, moved, at, single_root, nothing)
+        outside_words(still, moved, at, limit)
+        write_arcs(still, moved, at, part_offsets, n_words, order, first, out)

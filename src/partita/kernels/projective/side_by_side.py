@@ -12,8 +12,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partita.kernels.jit import kernel
-from partita.kernels.simd.lanes import N_LANES, broadcast, store
+from partita.kernels.jit import pasted, step
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    broadcast,
+    fma,
+    gather,
+    load,
+    scatter,
+    select,
+    store,
+)
+
+N_CHARTS = 9
 
 
 class Layout(NamedTuple):
@@ -48,7 +59,7 @@ class Layout(NamedTuple):
     """Number of words of the longest sentence, rounded up to whole tiles."""
 
 
-@kernel
+@pasted
 def layout(n_words):
     """The layout of a group whose longest sentence has `n_words` words."""
     n_words = (n_words + 1) // 2 * 2
@@ -59,68 +70,85 @@ def layout(n_words):
     )  # fmt: skip
 
 
-@kernel
-def group_offsets(n_words, order):
-    """Where the charts of each group start, and the end; the last of a group is its longest."""
-    n_groups = (len(order) + N_LANES - 1) // N_LANES
-    offsets = np.zeros(n_groups + 1, dtype=np.int64)
-    for group in range(n_groups):
-        last = min((group + 1) * N_LANES, len(order)) - 1
-        offsets[group + 1] = offsets[group] + layout(n_words[order[last]]).end
-    return offsets
+@step
+def lengths_of(n_words, order, first):
+    """Number of words of four sentences; a free lane repeats the last sentence, exactly."""
+    last = len(order) - 1
+    return (
+        n_words[order[first]],
+        n_words[order[min(first + 1, last)]],
+        n_words[order[min(first + 2, last)]],
+        n_words[order[min(first + 3, last)]],
+    )
 
 
-@kernel
-def square(values, start, n_words):
-    """The arcs [head, modifier] of a sentence, as a view."""
-    size = n_words + 1
-    return values[start : start + size * size].reshape(size, size)
+@step
+def rows_of(part_offsets, order, first, lengths, head):
+    """Where the arcs from a head start in four sentences; those from the last word if they end."""
+    last = len(order) - 1
+    a, b, c, d = lengths
+    return (
+        part_offsets[order[first]] + min(head, a) * (a + 1),
+        part_offsets[order[min(first + 1, last)]] + min(head, b) * (b + 1),
+        part_offsets[order[min(first + 2, last)]] + min(head, c) * (c + 1),
+        part_offsets[order[min(first + 3, last)]] + min(head, d) * (d + 1),
+    )
 
 
-@kernel
-def lanes_square(values, at):
-    """The first chart of a group, [head, modifier, lane], as a view."""
-    return values[: at.right].reshape(at.n_words + 1, at.n_words + 1, N_LANES)
+@pasted
+def cells_of(rows, lengths, modifier):
+    """Where the arcs of these rows to a modifier are; those to the last word if they end."""
+    return (
+        rows[0] + min(modifier, lengths[0]),
+        rows[1] + min(modifier, lengths[1]),
+        rows[2] + min(modifier, lengths[2]),
+        rows[3] + min(modifier, lengths[3]),
+    )
 
 
-@kernel
-def fill_lane(arcs, index, chart):
-    """Lane `index` of chart[h, m] = arcs[h, m]; column 0 and the diagonal are not read."""
-    for head in range(len(arcs)):
-        source, target = arcs[head], chart[head]
-        for modifier in range(1, head):
-            target[modifier, index] = source[modifier]
-        for modifier in range(head + 1, len(arcs)):
-            target[modifier, index] = source[modifier]
+@step
+def fill_lanes(values, part_offsets, n_words, order, first, at, fill, charts):
+    """The first chart from the arcs of four sentences in `order`, with `fill` where there is none.
+
+    What the arcs have in column 0 and on the diagonal has no effect.
+    """
+    lengths, ends = lengths_of(n_words, order, first), np.empty(N_LANES)
+    for head in range(at.n_words + 1):
+        for k in range(N_LANES):
+            ends[k] = lengths[k] if head <= lengths[k] else 0
+        rows = rows_of(part_offsets, order, first, lengths, head)
+        row, last = head * at.stride, load(ends, 0)
+        for j in range(1, at.n_words + 1):
+            value = gather(values, cells_of(rows, lengths, j))
+            store(charts, row + j * N_LANES, select(last >= float(j), value, fill))
+        store(charts, row, broadcast(fill))
+        store(charts, row + head * N_LANES, broadcast(fill))
 
 
-@kernel
-def fill_lanes(values, part_offsets, n_words, sentences, at, fill, charts):
-    """The first chart of a group from the arcs of its sentences, with `fill` in all other cells."""
-    for cell in range(0, at.right, N_LANES):
-        store(charts, cell, broadcast(fill))
-    chart = lanes_square(charts, at)
-    for index in range(len(sentences)):
-        sentence = sentences[index]
-        arcs = square(values, part_offsets[sentence], n_words[sentence])
-        fill_lane(arcs, index, chart)
+@step
+def write_arcs(still, moved, at, part_offsets, n_words, order, first, out):
+    """Marginals of all arcs to their sentences, arc * outer_arc, or the derivative of them.
+
+    Zeros in column 0 and on the diagonal. From the last cell to the first: what a shorter sentence
+    lacks is written to its last row or column, before what belongs there.
+    """
+    lengths, zero = lengths_of(n_words, order, first), broadcast(0.0)
+    for head in range(at.n_words, -1, -1):
+        rows, row = rows_of(part_offsets, order, first, lengths, head), head * at.stride
+        for j in range(at.n_words, 0, -1):
+            cell = row + j * N_LANES
+            value = load(filled(still, moved), at.arc + cell) * load(still, at.outer_arc + cell)
+            if moved is not None:
+                inner, outer = load(still, at.arc + cell), load(moved, at.outer_arc + cell)
+                value = fma(inner, outer, value)
+            scatter(out, cells_of(rows, lengths, j), value)
+        scatter(out, rows, zero)
+        scatter(out, cells_of(rows, lengths, head), zero)
 
 
-@kernel
-def read_lane(chart, index, arcs):
-    """arcs[h, m] = lane `index` of chart[h, m]; zeros in column 0 and on the diagonal."""
-    for head in range(len(arcs)):
-        source, target = chart[head], arcs[head]
-        for modifier in range(len(arcs)):
-            target[modifier] = source[modifier, index]
-        target[0] = 0.0
-        target[head] = 0.0
-
-
-@kernel
-def read_lanes(chart, at, part_offsets, n_words, sentences, out):
-    """Copy a chart of arcs from lanes to sentences."""
-    for index in range(len(sentences)):
-        sentence = sentences[index]
-        arcs = square(out, part_offsets[sentence], n_words[sentence])
-        read_lane(lanes_square(chart, at), index, arcs)
+@pasted
+def filled(still, moved):
+    """The charts that are being filled: `moved` if there are any."""
+    if moved is None:
+        return still
+    return moved

@@ -1,15 +1,79 @@
 """The inner sums of Eisner's recursions, over tiles of two rows and two columns of spans.
 
-A tile has the spans (i, j), (i, j+1), (i+1, j) and (i+1, j+1), where i+1 < j. Twelve sums are held
-in registers for every twelve loads. Each sum multiplies a row of one chart with a row of another;
-they are passed separately because the derivative of a product needs moved * still + still * moved.
+A tile has the spans (i, j), (i, j+1), (i+1, j) and (i+1, j+1), where i+1 < j. Each sum multiplies
+a row of one chart with a row of another. Two rows with two columns give four products for four
+loads; three charts are summed at once, so that twelve sums are under way: enough to hide the
+latency of fma, and with the four operands as many as there are vector registers (16). Three by
+three tiles would have no place for their operands.
+
+Sums with `moved` charts are those of the derivative, moved * still + still * moved.
 """
 
-from partita.kernels.jit import kernel
-from partita.kernels.simd.lanes import N_LANES, fma, load, store
+from partita.kernels.jit import pasted, step
+from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, store
 
 
-@kernel
+@pasted
+def inside_sums(still, moved, at, i, j):
+    """The terms i+1 < k < j of the inside sums of a tile: pairs, rights and lefts."""
+    zero = broadcast(0.0)
+    zeros = (zero, zero, zero, zero)
+    if moved is None:
+        return add_inside(still, still, at, i, j, (zeros, zeros, zeros))
+    sums = add_inside(moved, still, at, i, j, (zeros, zeros, zeros))
+    return add_inside(still, moved, at, i, j, sums)
+
+
+@pasted
+def inside_term(still, moved, at, i, j, k, pair, right, left):
+    """One term of the inside sums of one span."""
+    if moved is None:
+        return add_inside_term(still, still, at, i, j, k, pair, right, left)
+    pair, right, left = add_inside_term(moved, still, at, i, j, k, pair, right, left)
+    return add_inside_term(still, moved, at, i, j, k, pair, right, left)
+
+
+@pasted
+def outside_right_sums(still, moved, at, i, j):
+    """What spans (i, j') with j' > j+1 add to a tile: rights, lefts, and arcs to the right."""
+    zero = broadcast(0.0)
+    zeros = (zero, zero, zero, zero)
+    if moved is None:
+        return add_outside_right(still, still, at, i, j, (zeros, zeros, zeros))
+    sums = add_outside_right(moved, still, at, i, j, (zeros, zeros, zeros))
+    return add_outside_right(still, moved, at, i, j, sums)
+
+
+@pasted
+def outside_left_sums(still, moved, at, i, j, right, left):
+    """What spans (i', j) with i' < i add to a tile: rights, lefts, and arcs to the left."""
+    zero = broadcast(0.0)
+    sums = (right, left, (zero, zero, zero, zero))
+    if moved is None:
+        return add_outside_left(still, still, at, i, j, sums)
+    sums = add_outside_left(moved, still, at, i, j, sums)
+    return add_outside_left(still, moved, at, i, j, sums)
+
+
+@pasted
+def outside_right_term(still, moved, at, i, j, k, right, left, arc):
+    """What the span (i, k), k > j, adds to the outside sums of one span."""
+    if moved is None:
+        return add_outside_right_term(still, still, at, i, j, k, right, left, arc)
+    right, left, arc = add_outside_right_term(moved, still, at, i, j, k, right, left, arc)
+    return add_outside_right_term(still, moved, at, i, j, k, right, left, arc)
+
+
+@pasted
+def outside_left_term(still, moved, at, i, j, k, right, left, arc):
+    """What the span (k, j), k < i, adds to the outside sums of one span."""
+    if moved is None:
+        return add_outside_left_term(still, still, at, i, j, k, right, left, arc)
+    right, left, arc = add_outside_left_term(moved, still, at, i, j, k, right, left, arc)
+    return add_outside_left_term(still, moved, at, i, j, k, right, left, arc)
+
+
+@step
 def add_inside(rows, columns, at, i, j, sums):
     """The terms i+1 < k < j of the inside sums of a tile.
 
@@ -45,7 +109,7 @@ def add_inside(rows, columns, at, i, j, sums):
     )
 
 
-@kernel
+@step
 def add_inside_term(rows, columns, at, i, j, k, pair, right, left):
     """One term of the inside sums of one span."""
     row, column, middle = i * at.stride, j * at.stride, k * N_LANES
@@ -59,17 +123,17 @@ def add_inside_term(rows, columns, at, i, j, k, pair, right, left):
     return pair, right, left
 
 
-@kernel
-def add_outside_right(outer, inner, at, i, j, right, left, arc_right):
+@step
+def add_outside_right(outer, inner, at, i, j, sums):
     """What spans (i, j') with j' > j+1 add to the outside sums of a tile.
 
     right[i, j]     += pair'[i, j'] left[j+1, j']
     left[i, j]      += left'[i, j'] arc_to[j, j']
     arc_right[i, j] += right'[i, j'] right[j, j']        (primes: outside)
     """
-    right_0, right_1, right_2, right_3 = right
-    left_0, left_1, left_2, left_3 = left
-    arc_0, arc_1, arc_2, arc_3 = arc_right
+    right_0, right_1, right_2, right_3 = sums[0]
+    left_0, left_1, left_2, left_3 = sums[1]
+    arc_0, arc_1, arc_2, arc_3 = sums[2]
     top, bottom = i * at.stride, (i + 1) * at.stride
     first, second, third = j * at.stride, (j + 1) * at.stride, (j + 2) * at.stride
     for k in range((j + 2) * N_LANES, at.stride, N_LANES):
@@ -95,17 +159,17 @@ def add_outside_right(outer, inner, at, i, j, right, left, arc_right):
     )
 
 
-@kernel
-def add_outside_left(outer, inner, at, i, j, right, left, arc_left):
+@step
+def add_outside_left(outer, inner, at, i, j, sums):
     """What spans (i', j) with i' < i add to the outside sums of a tile.
 
     right[i, j]    += right'[i', j] arc_to[i, i']
     left[i, j]     += pair'[i', j] right[i', i-1]
     arc_left[i, j] += left'[i', j] left[i', i]        (primes: outside)
     """
-    right_0, right_1, right_2, right_3 = right
-    left_0, left_1, left_2, left_3 = left
-    arc_0, arc_1, arc_2, arc_3 = arc_left
+    right_0, right_1, right_2, right_3 = sums[0]
+    left_0, left_1, left_2, left_3 = sums[1]
+    arc_0, arc_1, arc_2, arc_3 = sums[2]
     before, top, bottom = (i - 1) * at.stride, i * at.stride, (i + 1) * at.stride
     first, second = j * at.stride, (j + 1) * at.stride
     for k in range(0, i * N_LANES, N_LANES):
@@ -131,9 +195,9 @@ def add_outside_left(outer, inner, at, i, j, right, left, arc_left):
     )
 
 
-@kernel
+@step
 def add_outside_right_term(outer, inner, at, i, j, k, right, left, arc_right):
-    """What the span (i, k), k > j, adds to the outside sums of one span."""
+    """The products of one such term."""
     row, column, end = i * at.stride, j * at.stride, k * N_LANES
     pair = load(outer, at.outer_pair + row + end)
     right = fma(pair, load(inner, at.left + column + at.stride + end), right)
@@ -144,9 +208,9 @@ def add_outside_right_term(outer, inner, at, i, j, k, right, left, arc_right):
     return right, left, arc_right
 
 
-@kernel
+@step
 def add_outside_left_term(outer, inner, at, i, j, k, right, left, arc_left):
-    """What the span (k, j), k < i, adds to the outside sums of one span."""
+    """The products of one such term."""
     row, column, start = i * at.stride, j * at.stride, k * N_LANES
     right = fma(
         load(outer, at.outer_right + column + start), load(inner, at.arc_to + row + start), right
@@ -159,7 +223,7 @@ def add_outside_left_term(outer, inner, at, i, j, k, right, left, arc_left):
     return right, left, arc_left
 
 
-@kernel
+@pasted
 def store_both(charts, start, at, i, j, value):
     """chart[i, j] = chart[j, i] = value, in the chart at `start`."""
     store(charts, start + i * at.stride + j * N_LANES, value)
