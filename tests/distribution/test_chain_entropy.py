@@ -52,6 +52,50 @@ def test_span_entropy(shared, n_words, forbidden):
 
 
 @problems
+@pytest.mark.parametrize("scale", [0.0, 1.0, 1000.0])
+def test_entropy_by_a_forward_pass(shared, n_words, forbidden, scale):
+    p, truth = make(shared, n_words, forbidden=forbidden)
+    scores = np.where(
+        truth.scores == -np.inf, -np.inf, scale * np.nan_to_num(truth.scores, neginf=0)
+    )
+    q = p.with_scores(scores)
+    expected = Oracle(truth.structures, truth.counts, scores).entropy
+    assert q.entropy_by_forward_pass() == pytest.approx(expected, abs=1e-9)
+    # What all structures have in common changes nothing, however large it is.
+    shifted = scores.copy()
+    shifted[:3] += 2.0**30
+    assert p.with_scores(shifted).entropy_by_forward_pass() == pytest.approx(expected, abs=1e-6)
+
+
+def test_entropy_by_a_forward_pass_of_a_hidden_markov_model():
+    """The tags given the words, with probabilities of words, in a batch."""
+    rng = np.random.default_rng(0)
+    start, transitions = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), size=3)
+    emissions = rng.dirichlet(np.ones(4), size=3)
+    sentences = [rng.integers(4, size=n) for n in (1, 4, 6)]
+    unary = [np.log(emissions[:, words].T) for words in sentences]
+    p = pt.LinearChain(unary, np.log(transitions), start=np.log(start))
+    expected = []
+    for words in sentences:
+        joint = np.array(
+            [
+                start[tags[0]]
+                * np.prod([transitions[a, b] for a, b in itertools.pairwise(tags)])
+                * np.prod(emissions[list(tags), words])
+                for tags in itertools.product(range(3), repeat=len(words))
+            ]
+        )
+        expected.append(entropy(joint / joint.sum()))
+    np.testing.assert_allclose(p.entropy_by_forward_pass(), expected, atol=1e-12)
+
+
+def test_entropy_by_a_forward_pass_of_nothing():
+    p = pt.LinearChain(np.full((2, 2), -np.inf), np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="has no structure"):
+        p.entropy_by_forward_pass()
+
+
+@problems
 def test_constrained_entropy(shared, n_words, forbidden):
     p, truth = make(shared, n_words, forbidden=forbidden)
     for first, last in [(0, 0), (0, n_words - 1), (n_words // 2, n_words - 1)]:

@@ -1,10 +1,13 @@
 """Entropy of chains with some tags fixed, and the gradient of the entropy (Mann & McCallum 2007).
 
-All kernels read marginals with a table for every pair of neighbours. The published recursion has
-base cases and signs that do not hold as printed; these do, with all entropies positive.
+The kernels on lattices read marginals with a table for every pair of neighbours. The published
+recursion has base cases and signs that do not hold as printed; these do, with all entropies
+positive. `forward_only` reads scores, and is of Hernando, Crespi and Cybenko (2005).
 """
 
 import math
+
+import numpy as np
 
 from partita.kernels.jit import kernel
 
@@ -82,3 +85,54 @@ def gradient(marginals, part_offsets, word_offsets, n_tags, prefix, suffix, out)
                     p = marginals[table + i * n_tags + j]
                     inside = prefix[word + t - 1, i] + suffix[word + t, j] - entropy
                     out[table + i * n_tags + j] = surprise(p) + p * inside
+
+
+@kernel
+def mixed_entropy(logs, entropies):
+    """log sum_i exp(logs[i]), and the entropy of i and of what lies behind i, together.
+
+    sum_i p(i) (entropies[i] - log p(i)), with p(i) proportional to exp(logs[i]).
+    """
+    largest = logs.max()
+    if largest == -np.inf:
+        return largest, 0.0
+    total = 0.0
+    for i in range(len(logs)):
+        total += math.exp(logs[i] - largest)
+    log_total = largest + math.log(total)
+    entropy = 0.0
+    for i in range(len(logs)):
+        if logs[i] > -np.inf:
+            entropy += math.exp(logs[i] - log_total) * (entropies[i] + log_total - logs[i])
+    return log_total, entropy
+
+
+@kernel
+def forward_only(scores, part_offsets, word_offsets, n_tags, stride, log_partition, out):
+    """Log-partition and entropy of each sentence in one pass, with O(s) numbers at a time.
+
+    With c(i | j) = p(i at t-1 | j at t, the words up to t), which forward messages give,
+
+    entropy[t, j] = sum_i c(i | j) (entropy[t-1, i] - log c(i | j))        (0 at the first word)
+
+    is the entropy of all tags before word t given its tag, if the words ended there, and the
+    entropy of the sentence that of its last tag, mixed in the same way.
+    """
+    alpha, entropies = np.empty(n_tags), np.empty(n_tags)
+    next_alpha, next_entropies = np.empty(n_tags), np.empty(n_tags)
+    logs = np.empty(n_tags)
+    for sentence in range(len(part_offsets) - 1):
+        start = part_offsets[sentence]
+        n_words = word_offsets[sentence + 1] - word_offsets[sentence]
+        alpha[:] = scores[start : start + n_tags]
+        entropies[:] = 0.0
+        for t in range(1, n_words):
+            table = start + n_words * n_tags + (t - 1) * stride
+            for j in range(n_tags):
+                for i in range(n_tags):
+                    logs[i] = alpha[i] + scores[table + i * n_tags + j]
+                log_total, next_entropies[j] = mixed_entropy(logs, entropies)
+                next_alpha[j] = log_total + scores[start + t * n_tags + j]
+            alpha, next_alpha = next_alpha, alpha
+            entropies, next_entropies = next_entropies, entropies
+        log_partition[sentence], out[sentence] = mixed_entropy(alpha, entropies)
