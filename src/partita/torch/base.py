@@ -11,15 +11,7 @@ import torch
 from torch import Tensor
 
 from partita.distribution.base import Distribution
-from partita.torch.forms import (
-    Template,
-    arrays_of,
-    computed,
-    integers,
-    leaves,
-    placed,
-    plain,
-)
+from partita.torch.forms import Leaf, Template, as_array, integers, leaves, placed, plain
 from partita.torch.functions import CovarianceProduct, Flatten, Infer, Products, Shape
 from partita.torch.threads import in_blocks
 
@@ -72,19 +64,19 @@ class TensorDistribution:
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         given = self.__signature__.bind(*arguments, **options).arguments
-        scores = tuple(given[name] for name in self._names)
+        scores = tuple(given.pop(name) for name in self._names)
         template, tensors = self._leaves(scores if self._parts else scores[0])
-        on_cpu = [computed(tensor) for tensor in tensors]
-        arrays = arrays_of(template, on_cpu)
+        arrays = placed(template, [as_array(tensor) for tensor in tensors])
         known = dict(zip(self._names, arrays if self._parts else (arrays,), strict=True))
-        rest = {name: plain(value) for name, value in given.items() if name not in known}
+        rest = {name: plain(value) for name, value in given.items()}
         p = type(self).numpy_class(**known, **rest)
-        flat = Flatten.apply(p, template, p.scores, *on_cpu)
         floats = [tensor.dtype for tensor in tensors if tensor.is_floating_point()]
         self._dtype = reduce(torch.promote_types, floats or [torch.get_default_dtype()])
         self._device = tensors[0].device if tensors else torch.device("cpu")
-        self._template: Template = template
-        self._hold(p, flat)
+        self._template: Template = placed(
+            template, [Leaf(self._dtype, self._device) for _ in tensors]
+        )
+        self._hold(p, Flatten.apply(p, template, p.scores, *tensors))
 
     def _hold(self, p: Distribution, flat: Tensor) -> None:
         """Take over a distribution on arrays and the tensor of its flat scores."""
@@ -247,12 +239,11 @@ class TensorDistribution:
 
     def _flatten(self, values: Any) -> Tensor:
         template, tensors = self._leaves(values)
-        on_cpu = [computed(tensor) for tensor in tensors]
-        return Flatten.apply(self.numpy, template, None, *on_cpu)
+        return Flatten.apply(self.numpy, template, None, *tensors)
 
     def _shaped(self, flat: Tensor) -> Any:
         tensors = Shape.apply(self.numpy, self._template, flat)
-        shaped = placed(self._template, [self._back(tensor) for tensor in tensors])
+        shaped = placed(self._template, tensors)
         parts = type(self)._parts
         return parts(*shaped) if parts else shaped
 

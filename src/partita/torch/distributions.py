@@ -6,7 +6,7 @@ import torch
 
 from partita.distribution import hypergraph, linear_chain, projective_tree, spanning_tree
 from partita.torch.base import TensorDistribution
-from partita.torch.forms import as_tensor, computed
+from partita.torch.forms import as_tensor
 from partita.torch.functions import Include
 
 
@@ -61,4 +61,4 @@ class LinearChain(TensorDistribution, of=linear_chain.LinearChain, parts=linear_
         for scores, parts in ((start, first), (stop, last)):
             if scores is not None:
                 rows = parts[:, None] + torch.arange(chains.n_tags)
-                self._hold(self.numpy, Include.apply(self._flat, rows, computed(as_tensor(scores))))
+                self._hold(self.numpy, Include.apply(self._flat, rows, as_tensor(scores)))

@@ -1,6 +1,7 @@
 """Between tensors in a caller's form and arrays: nested lists and tuples of them."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ Template = Any
 """The form alone: `Leaf` where there is a tensor, None where there is nothing, lists and tuples."""
 
 
+@dataclass(frozen=True, slots=True)
 class Leaf:
-    """The place of a tensor in a form."""
+    """The place of a tensor in a form: what type it has there, and on which device."""
 
-
-LEAF = Leaf()
+    dtype: torch.dtype
+    device: torch.device
 
 
 def as_tensor(values: Any) -> torch.Tensor:
@@ -40,18 +42,16 @@ def leaves(values: Any) -> tuple[Template, list[torch.Tensor]]:
     if values is None:
         return None, []
     if isinstance(values, list | tuple):
-        return [LEAF] * len(values), [as_tensor(value) for value in values]
-    return LEAF, [as_tensor(values)]
+        tensors = [as_tensor(value) for value in values]
+        return [Leaf(tensor.dtype, tensor.device) for tensor in tensors], tensors
+    tensor = as_tensor(values)
+    return Leaf(tensor.dtype, tensor.device), [tensor]
 
 
-def computed(tensor: torch.Tensor) -> torch.Tensor:
-    """As kernels want it: float64 in the main memory. The gradient goes the way back by itself."""
-    return tensor.to("cpu", torch.float64)
-
-
-def arrays_of(template: Template, tensors: Sequence[torch.Tensor]) -> Any:
-    """Tensors put into their places, as arrays that share their memory."""
-    return placed(template, [tensor.detach().numpy() for tensor in tensors])
+def as_array(tensor: torch.Tensor) -> FloatArray:
+    """As kernels want it: float64 in the main memory; shared where it is that already."""
+    array: FloatArray = tensor.detach().to("cpu", torch.float64).numpy()
+    return array
 
 
 def placed(template: Template, values: Sequence[Any]) -> Any:
@@ -62,7 +62,7 @@ def placed(template: Template, values: Sequence[Any]) -> Any:
 def _filled(template: Template, values: Iterator[Any]) -> Any:
     if template is None:
         return None
-    if template is LEAF:
+    if isinstance(template, Leaf):
         return next(values)
     return type(template)(_filled(place, values) for place in template)
 
@@ -70,14 +70,16 @@ def _filled(template: Template, values: Iterator[Any]) -> Any:
 def tensors_of(template: Template, values: Any, source: FloatArray) -> tuple[torch.Tensor, ...]:
     """The arrays in the places of a template, as tensors that share no memory with `source`."""
     return tuple(
-        torch.from_numpy(array.copy() if np.may_share_memory(array, source) else array)
-        for array in _picked(template, values)
+        torch.from_numpy(array.copy() if np.may_share_memory(array, source) else array).to(
+            leaf.device, leaf.dtype
+        )
+        for leaf, array in _picked(template, values)
     )
 
 
-def _picked(template: Template, values: Any) -> Iterator[Array]:
-    if template is LEAF:
-        yield values
+def _picked(template: Template, values: Any) -> Iterator[tuple[Leaf, Array]]:
+    if isinstance(template, Leaf):
+        yield template, values
     elif template is not None:
         for place, value in zip(template, values, strict=True):
             yield from _picked(place, value)

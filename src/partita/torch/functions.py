@@ -7,13 +7,14 @@ covariance product. `Products` sums over the parts of each sentence.
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from partita.arrays import FloatArray
 from partita.distribution.base import Distribution
 from partita.kernels import parts
-from partita.torch.forms import arrays_of, tensors_of
+from partita.torch.forms import as_array, placed, tensors_of
 
 
 class Flatten(torch.autograd.Function):
@@ -25,7 +26,7 @@ class Flatten(torch.autograd.Function):
     ) -> Tensor:
         ctx.p, ctx.template = p, template
         if flat is None:
-            flat = p._flatten(arrays_of(template, tensors), float)
+            flat = p._flatten(placed(template, [as_array(tensor) for tensor in tensors]), float)
         return torch.from_numpy(flat)
 
     @staticmethod
@@ -38,12 +39,12 @@ class Include(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, flat: Tensor, rows: Tensor, scores: Tensor) -> Tensor:
-        ctx.rows = rows
+        ctx.rows, ctx.like = rows, scores
         return flat.view_as(flat)
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:
-        return slope, None, slope[ctx.rows].sum(dim=0)
+        return slope, None, slope[ctx.rows].sum(dim=0).to(ctx.like)
 
 
 class Shape(torch.autograd.Function):
@@ -77,7 +78,7 @@ class Infer(torch.autograd.Function):
         flat, marginals = ctx.saved_tensors
         gradient = None
         if slope is not None:
-            gradient = spread(ctx.p, slope) * marginals
+            gradient = times(ctx.p, slope, marginals)
         if direction is not None:
             product = CovarianceProduct.apply(ctx.p, flat, direction)
             gradient = product if gradient is None else gradient + product
@@ -119,20 +120,20 @@ class Products(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:
         counts, values = ctx.saved_tensors
-        slopes = spread(ctx.p, slope)
+        by_counts = by_values = None
         # A part that never occurs has no say, nor has the score of one that is forbidden.
-        by_count = torch.where(counts == 0, 0.0, values) if ctx.needs_input_grad[1] else None
-        by_value = (
-            torch.where(values == -torch.inf, 0.0, counts) if ctx.needs_input_grad[2] else None
-        )
-        return (
-            None,
-            None if by_count is None else slopes * by_count,
-            None if by_value is None else slopes * by_value,
-        )
+        if ctx.needs_input_grad[1]:
+            by_counts = times(ctx.p, slope, torch.where(counts == 0, 0.0, values))
+        if ctx.needs_input_grad[2]:
+            by_values = times(ctx.p, slope, torch.where(values == -torch.inf, 0.0, counts))
+        return None, by_counts, by_values
 
 
-def spread(p: Distribution, slope: Tensor) -> Tensor:
-    """A number for each sentence -> the same for each of its parts."""
-    n_parts = torch.from_numpy(p.structures.part_offsets).diff()
-    return slope.repeat_interleave(n_parts, output_size=p.structures.n_parts)
+def times(p: Distribution, slope: Tensor, flat: Tensor) -> Tensor:
+    """A vector over parts, those of each sentence times a number for the sentence."""
+    offsets, n_sentences = p.structures.part_offsets, p.structures.n_sentences
+    n_parts = np.diff(offsets)
+    if n_sentences and (n_parts == n_parts[0]).all():
+        return (slope[:, None] * flat.view(n_sentences, -1)).view(-1)
+    spread = slope.repeat_interleave(torch.from_numpy(n_parts), output_size=len(flat))
+    return spread * flat

@@ -1,0 +1,147 @@
+"""Training steps in PyTorch: microseconds a sentence, against torch-struct, SuPar and pytorch-crf.
+
+Sentences of 25 words in batches of 32 and 64, float32 scores that want a gradient, forward and
+backward through every library's own classes. Run it with `make bench-torch`.
+"""
+
+import warnings
+
+from benchmarks.timing import Table, best_time, optional, write_json
+
+# isort: split
+import torch
+
+import partita.torch as ptt
+from partita.torch.nn import CRF
+
+N_WORDS, N_SENTENCES, N_TAGS = 25, (32, 64), (9, 45)
+TREES = {
+    # Ours, and what the others call the same trees: any number of roots.
+    "projective": (ptt.ProjectiveTree, "DependencyCRF", "DependencyCRF"),
+    "spanning": (ptt.SpanningTree, "NonProjectiveDependencyCRF", "MatrixTree"),
+}
+
+
+def microseconds(function, n_sentences, repeats=30, seconds=10.0):
+    """Time of a batch, for each sentence."""
+    return best_time(function, repeats, seconds) * 1e6 / n_sentences
+
+
+def step(quantity, *leaves):
+    """Forward and backward: the sum over sentences of a quantity, to the gradient of the leaves."""
+
+    def run():
+        for leaf in leaves:
+            leaf.grad = None
+        quantity().sum().backward()
+
+    return run
+
+
+def random_arcs(n_sentences):
+    """Normal scores [sentence, head, modifier], the root being row 0."""
+    torch.manual_seed(0)
+    return torch.randn(n_sentences, N_WORDS + 1, N_WORDS + 1)
+
+
+def tree_peers(kind, n_sentences):
+    """Quantity and leaf of each library that is installed."""
+    _, in_torch_struct, in_supar = TREES[kind]
+    arcs = random_arcs(n_sentences)
+    peers = {}
+    torch_struct, structs = optional("torch_struct"), optional("supar.structs")
+    if torch_struct is not None:
+        # Its roots are on the diagonal.
+        words = arcs[:, 1:, 1:].clone()
+        words.diagonal(dim1=1, dim2=2).copy_(arcs[:, 0, 1:])
+        words.requires_grad_()
+        build = getattr(torch_struct, in_torch_struct)
+        peers["torch-struct"] = (lambda: build(words, multiroot=True).partition, words)
+    if structs is not None:
+        turned = arcs.transpose(1, 2).contiguous().requires_grad_()
+        make = getattr(structs, in_supar)
+        peers["SuPar"] = (lambda: make(turned, multiroot=True).log_partition, turned)
+    return peers
+
+
+def compared(row, peers, n_sentences):
+    """A row with the times of the peers, and how many of ours they take."""
+    times = {
+        name: microseconds(step(*peer), n_sentences, repeats=5) for name, peer in peers.items()
+    }
+    ratios = {f"{name} / partita": time / row["partita"] for name, time in times.items()}
+    return {**row, **times, **ratios}
+
+
+def trees_table():
+    """Log-partition and its gradient."""
+    table = Table("Log-partition of trees, forward and backward, microseconds a sentence")
+    for kind, (trees, _, _) in TREES.items():
+        for n_sentences in N_SENTENCES:
+            arcs = random_arcs(n_sentences).requires_grad_()
+            run = step(lambda: trees(arcs).log_partition, arcs)
+            row = {"trees": kind, "batch": n_sentences, **ours(run, n_sentences)}
+            table.add(**compared(row, tree_peers(kind, n_sentences), n_sentences))
+    return table
+
+
+def ours(run, n_sentences):
+    """With one thread and with two."""
+    times = {}
+    for name, n_threads in (("partita, two threads", 2), ("partita", 1)):
+        torch.set_num_threads(n_threads)
+        times[name] = microseconds(run, n_sentences)
+    return dict(reversed(times.items()))
+
+
+def chains_table():
+    """The negative log-likelihood of tags, with learnt transitions, first and last tags."""
+    table = Table("Likelihood of tags, forward and backward, microseconds a sentence")
+    torchcrf = optional("torchcrf")
+    for n_tags in N_TAGS:
+        for n_sentences in N_SENTENCES:
+            torch.manual_seed(0)
+            emissions = torch.randn(n_sentences, N_WORDS, n_tags, requires_grad=True)
+            tags = torch.randint(n_tags, (n_sentences, N_WORDS))
+            layer = CRF(n_tags, batch_first=True)
+            run = step(lambda: -layer(emissions, tags), emissions, *layer.parameters())
+            row = {"tags": n_tags, "batch": n_sentences, **ours(run, n_sentences)}
+            peers = {}
+            if torchcrf is not None:
+                other = torchcrf.CRF(n_tags, batch_first=True)
+                peers["pytorch-crf"] = (lambda: -other(emissions, tags), emissions)
+            table.add(**compared(row, peers, n_sentences))
+    return table
+
+
+def entropy_table():
+    """Entropy and its gradient, which other libraries have for chains only, if at all."""
+    table = Table("Entropy, forward and backward, microseconds a sentence")
+    torch_struct, n_sentences = optional("torch_struct"), 32
+    for kind, (trees, _, _) in TREES.items():
+        arcs = random_arcs(n_sentences).requires_grad_()
+        run = step(lambda: trees(arcs).entropy, arcs)
+        table.add(structure=f"{kind} trees", **ours(run, n_sentences))
+    for n_tags in N_TAGS:
+        unary = torch.randn(n_sentences, N_WORDS, n_tags)
+        tables = torch.randn(n_sentences, N_WORDS - 1, n_tags, n_tags, requires_grad=True)
+        run = step(lambda: ptt.LinearChain(unary, tables).entropy, tables)
+        row = {"structure": f"chain by position, {n_tags} tags", **ours(run, n_sentences)}
+        peers = {}
+        if torch_struct is not None:
+            peers["torch-struct"] = (lambda: torch_struct.LinearChainCRF(tables).entropy, tables)
+        table.add(**compared(row, peers, n_sentences))
+    return table
+
+
+def main():
+    """Measure, print, and write benchmarks/results/torch.json."""
+    warnings.simplefilter("ignore")
+    tables = [trees_table(), chains_table(), entropy_table()]
+    for table in tables:
+        print(table)
+    print("\nwritten to", write_json("torch", tables))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""A tagger of words and their letters: two LSTMs, and a CRF from `partita.torch`.
+
+    python examples/neural_tagger.py FOLDER                      all sentences have tags
+    python examples/neural_tagger.py FOLDER --labelled 100 --entropy 0.1
+                                                                 100 have, and the rest is text
+
+FOLDER has en_ewt-ud-train.conllu and en_ewt-ud-dev.conllu, or any other treebank's files named
+*-train.conllu and *-dev.conllu; without it, ud_en_ewt below $PARTITA_DATA is read.
+"""
+
+import argparse
+import collections
+import os
+import random
+import time
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
+
+from partita.data import read_conllu
+from partita.torch.nn import CRF
+
+PADDING, UNKNOWN = 0, 1
+LONGEST_WORD, BORDER = 20, " "
+
+
+class Vocabulary(dict):
+    """Numbers of the values that occur often enough; 0 is padding and 1 is all others."""
+
+    def __init__(self, values, min_count=1):
+        self.counts = collections.Counter(values)
+        frequent = sorted(value for value, n in self.counts.items() if n >= min_count)
+        super().__init__({value: number for number, value in enumerate(frequent, start=2)})
+
+    def __missing__(self, value):
+        return UNKNOWN
+
+    @property
+    def size(self):
+        return len(self) + 2
+
+
+class Letters(nn.Module):
+    """A vector for each word from its letters: what each filter finds anywhere in the word."""
+
+    def __init__(self, n_letters, n_units):
+        super().__init__()
+        self.embeddings = nn.Embedding(n_letters, 32, padding_idx=PADDING)
+        self.filters = nn.ModuleList(nn.Conv1d(32, n_units // 2, width) for width in (3, 5))
+
+    def forward(self, letters):
+        vectors = self.embeddings(letters).transpose(1, 2)
+        return torch.cat([filters(vectors).amax(dim=2) for filters in self.filters], dim=1)
+
+
+class Tagger(nn.Module):
+    def __init__(self, words, letters, tags, n_units=200, dropout=0.4):
+        super().__init__()
+        self.words, self.letters, self.tags = words, letters, tags
+        self.word_embeddings = nn.Embedding(words.size, 100, padding_idx=PADDING)
+        self.spelling = Letters(letters.size, 128)
+        self.lstm = nn.LSTM(
+            228, n_units, num_layers=2, batch_first=True, bidirectional=True, dropout=dropout
+        )
+        self.scores = nn.Linear(2 * n_units, len(tags))
+        self.crf = CRF(len(tags), batch_first=True)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, sentences):
+        """Sentences -> scores of tags, and a mask of the words."""
+        forms = list(dict.fromkeys(form for s in sentences for form in s.column("FORM")))
+        number = {form: index for index, form in enumerate(forms)}
+        spelt = [torch.tensor([self.letters[c] for c in bordered(form)]) for form in forms]
+        spelling = self.spelling(pad_sequence(spelt, batch_first=True))
+        rows = [torch.tensor([number[form] for form in s.column("FORM")]) for s in sentences]
+        words = [torch.tensor([self.word(form) for form in s.column("FORM")]) for s in sentences]
+        inputs = torch.cat(
+            [
+                self.word_embeddings(pad_sequence(words, batch_first=True)),
+                spelling[pad_sequence(rows, batch_first=True)],
+            ],
+            dim=2,
+        )
+        n_words = torch.tensor([len(row) for row in rows])
+        packed, _ = self.lstm(packed_rows(self.dropout(inputs), n_words))
+        vectors, _ = pad_packed_sequence(packed, batch_first=True)
+        mask = torch.arange(vectors.shape[1]) < n_words[:, None]
+        return self.scores(self.dropout(vectors)), mask
+
+    def word(self, form):
+        """The number of a word; in training a rare one is now and then not known."""
+        form = form.lower()
+        if self.training and random.random() < 0.25 / (0.25 + self.words.counts[form]):
+            return UNKNOWN
+        return self.words[form]
+
+    def loss(self, sentences):
+        scores, mask = self(sentences)
+        tags = [torch.tensor([self.tags[tag] for tag in s.column("UPOS")]) for s in sentences]
+        return -self.crf(scores, pad_sequence(tags, batch_first=True), mask, "token_mean")
+
+    def entropy(self, sentences):
+        """Mean entropy of the tags of a word, over all tag sequences."""
+        scores, mask = self(sentences)
+        return self.crf.distribution(scores, mask).entropy.sum() / mask.sum()
+
+    @torch.no_grad()
+    def predict(self, sentences):
+        self.eval()
+        names = list(self.tags)
+        found = []
+        for batch in batches(sentences, 4000):
+            rows = self.crf.decode(*self(batch))
+            found += zip(batch, ([names[tag] for tag in row] for row in rows), strict=True)
+        return found
+
+
+def packed_rows(rows, lengths):
+    return pack_padded_sequence(rows, lengths, batch_first=True, enforce_sorted=False)
+
+
+def bordered(form):
+    """A word's letters, with signs where it begins and ends; of a long one the first and last."""
+    if len(form) > LONGEST_WORD:
+        form = form[: LONGEST_WORD // 2] + form[-LONGEST_WORD // 2 :]
+    return f"{BORDER * 2}{form}{BORDER * 2}"
+
+
+def batches(sentences, n_words, rng=None):
+    """Sentences of about the same length, `n_words` words at a time."""
+    found, size = [], n_words
+    for sentence in sorted(sentences, key=lambda s: len(s) + (2 * rng.random() if rng else 0)):
+        if size + len(sentence) > n_words:
+            found.append([])
+            size = 0
+        found[-1].append(sentence)
+        size += len(sentence)
+    if rng:
+        rng.shuffle(found)
+    return found
+
+
+def train(tagger, labelled, unlabelled, dev, options):
+    optimiser = torch.optim.AdamW(tagger.parameters(), lr=options.rate, weight_decay=1e-4)
+    rng, start = random.Random(options.seed), time.process_time()
+    n_steps = options.epochs * len(batches(labelled, options.batch))
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: max(0.0, 1 - step / n_steps))
+    for epoch in range(1, options.epochs + 1):
+        tagger.train()
+        total = 0.0
+        texts = batches(unlabelled, options.batch, rng)
+        for index, batch in enumerate(batches(labelled, options.batch, rng)):
+            loss = tagger.loss(batch)
+            if texts:
+                loss = loss + options.entropy * tagger.entropy(texts[index % len(texts)])
+            optimiser.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(tagger.parameters(), 5.0)
+            optimiser.step()
+            schedule.step()
+            total += loss.item() * sum(map(len, batch))
+        minutes = (time.process_time() - start) / 60
+        print(
+            f"epoch {epoch}: loss {total / sum(map(len, labelled)):.4f}, "
+            f"dev {accuracy(tagger, dev):.2%}, {minutes:.1f} minutes of CPU",
+            flush=True,
+        )
+
+
+def accuracy(tagger, sentences):
+    pairs = [
+        (gold, tag)
+        for sentence, tags in tagger.predict(sentences)
+        for gold, tag in zip(sentence.column("UPOS"), tags, strict=True)
+    ]
+    return sum(gold == tag for gold, tag in pairs) / len(pairs)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    default = Path(os.environ.get("PARTITA_DATA", ".")) / "ud_en_ewt"
+    parser.add_argument("folder", nargs="?", type=Path, default=default)
+    parser.add_argument("--labelled", type=int, help="learn the tags of so many sentences only")
+    parser.add_argument("--entropy", type=float, default=0.0, help="its weight on the others")
+    parser.add_argument("--epochs", type=int, default=15)
+    parser.add_argument("--batch", type=int, default=800, help="words a step")
+    parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    torch.manual_seed(options.seed)
+    random.seed(options.seed)
+    training, dev = (
+        read_conllu(next(options.folder.glob(f"*-{part}.conllu"))) for part in ("train", "dev")
+    )
+    random.Random(options.seed).shuffle(training)
+    labelled = training[: options.labelled]
+    unlabelled = training[options.labelled :] if options.labelled and options.entropy else []
+    known = labelled + unlabelled
+    tagger = Tagger(
+        Vocabulary((form.lower() for s in known for form in s.column("FORM")), min_count=2),
+        Vocabulary(letter for s in known for form in s.column("FORM") for letter in bordered(form)),
+        {tag: n for n, tag in enumerate(sorted({tag for s in labelled for tag in s.column("UPOS")}))},
+    )
+    train(tagger, labelled, unlabelled, dev, options)
+    return tagger
+
+
+if __name__ == "__main__":
+    main()
