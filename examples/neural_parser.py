@@ -4,13 +4,14 @@
     python examples/neural_parser.py FOLDER --labelled 100 --rules rules.txt --entropy 0.01
                                                                  100 have, and the rest is text
 
-FOLDER has en_ewt-ud-train.conllu and en_ewt-ud-dev.conllu, or any other treebank's files named
-*-train.conllu and *-dev.conllu; without it, ud_en_ewt below $PARTITA_DATA is read. Tags are those of
-the files; rules are about tags, as `partita.data.arc_rules` describes them.
+FOLDER has a treebank's files, named *-train.conllu and *-dev.conllu; without it, ud_en_ewt below
+$PARTITA_DATA is read. Tags are those of the files; rules are about tags, as
+`partita.data.arc_rules` describes them.
 """
 
 import argparse
 import collections
+import itertools
 import os
 import random
 import time
@@ -21,11 +22,11 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 from partita.data import read_conllu
-from partita.data.arc_rules import ANY, ROOT, read_arc_rules
+from partita.data.arc_rules import read_arc_rules
 from partita.data.dependencies import relations, tree_heads
 from partita.evaluation.trees import compare_trees
-from partita.torch.nn import TreeCRF
-from partita.torch.nn.tree_crf import SharedDropout
+from partita.features.arc_constraints import arc_constraints, rule_targets
+from partita.torch.nn import SharedDropout, TreeCRF
 
 PADDING, UNKNOWN = 0, 1
 # What a word is described by: a value of a sentence's column, and how long its vector is.
@@ -47,41 +48,38 @@ class Vocabulary(dict):
         frequent = sorted(value for value, n in self.counts.items() if n > 1)
         super().__init__({value: number for number, value in enumerate(frequent, start=2)})
 
-    def numbers(self, values, chance):
-        """Those of some values; by `chance` a rare one is not known."""
-        return torch.tensor([self.get(value, UNKNOWN) if self.is_kept(value, chance) else UNKNOWN for value in values])
-
-    def is_kept(self, value, chance):
-        return not chance or random.random() * (chance + self.counts[value]) > chance
+    def number(self, value, share):
+        """That of a value; by chance, up to this share, a rare one is not known."""
+        is_hidden = share and random.random() < share / (share + self.counts[value])
+        return UNKNOWN if is_hidden else self.get(value, UNKNOWN)
 
 
 class Parser(nn.Module):
-    def __init__(self, sentences, labels, n_units=256, dropout=0.33):
+    def __init__(self, sentences, labels, n_units=200, dropout=0.33):
         super().__init__()
         self.labels = labels
         self.vocabularies = {
             name: Vocabulary(value for s in sentences for value in view(s))
             for name, (_, view) in VIEWS.items()
         }
-        self.embeddings = nn.ModuleDict(
-            {
-                name: nn.Embedding(len(vocabulary) + 2, VIEWS[name][0], padding_idx=PADDING)
-                for name, vocabulary in self.vocabularies.items()
-            }
-        )
+        self.embeddings = nn.ModuleDict()
+        for name, vocabulary in self.vocabularies.items():
+            self.embeddings[name] = nn.Embedding(len(vocabulary) + 2, VIEWS[name][0], PADDING)
         sizes = [sum(size for size, _ in VIEWS.values()), *[2 * n_units] * 2]
         self.lstms = nn.ModuleList(
             nn.LSTM(size, n_units, batch_first=True, bidirectional=True) for size in sizes
         )
         self.dropout = SharedDropout(dropout)
-        self.trees = TreeCRF(2 * n_units, len(labels), dropout=dropout)
+        self.trees = TreeCRF(
+            2 * n_units, len(labels), n_arc_units=300, n_label_units=60, dropout=dropout
+        )
 
     def forward(self, sentences):
         """Sentences -> a vector for each word, and a mask of the words."""
-        chance = 0.25 if self.training else 0.0
-        inputs = []
+        inputs, share = [], 0.25 if self.training else 0.0
         for name, (_, view) in VIEWS.items():
-            rows = [self.vocabularies[name].numbers(view(s), chance) for s in sentences]
+            number = self.vocabularies[name].number
+            rows = [torch.tensor([number(value, share) for value in view(s)]) for s in sentences]
             inputs.append(self.embeddings[name](pad_sequence(rows, batch_first=True)))
         vectors = torch.cat(inputs, dim=2)
         n_words = torch.tensor([len(row) for row in rows])
@@ -95,69 +93,44 @@ class Parser(nn.Module):
 
     def loss(self, sentences):
         vectors, mask = self(sentences)
-        heads = pad_sequence([torch.tensor(tree_heads(s)) for s in sentences], batch_first=True)
+        heads = [torch.tensor(tree_heads(s)) for s in sentences]
         labels = [torch.tensor([self.labels[name] for name in relations(s)]) for s in sentences]
-        labels = pad_sequence(labels, batch_first=True)
-        return -self.trees(vectors, heads, labels, mask, "token_mean")
+        rows = (pad_sequence(rows, batch_first=True) for rows in (heads, labels))
+        return -self.trees(vectors, *rows, mask, "token_mean")
 
     @torch.no_grad()
-    def predict(self, sentences):
-        """The trees of least risk: those whose arcs have the highest probabilities in sum."""
+    def compared(self, sentences):
+        """Trees with the most right arcs that can be expected, beside the true ones."""
         self.eval()
-        names = list(self.labels)
-        gold, found = [], []
+        names, gold, found = list(self.labels), [], []
         for batch in batches(sentences, 4000):
-            vectors, mask = self(batch)
-            marginals = self.trees.distribution(vectors, mask).marginals
-            n_words = mask.sum(dim=1)
-            heads = self.trees.tree_class(marginals, True, n_words=n_words).argmax
-            labels = self.trees.label_scores(vectors, heads).argmax(dim=2)
-            for sentence, row, numbers in zip(batch, heads.tolist(), labels.tolist(), strict=True):
+            trees = self.trees.decode(*self(batch), least_risk=True)
+            for sentence, *rows in zip(batch, *trees, strict=True):
+                heads, labels = (row[: len(sentence)].tolist() for row in rows)
                 gold.append(sentence)
-                found.append((row[: len(sentence)], [names[n] for n in numbers[: len(sentence)]]))
-        return gold, found
+                found.append((heads, [names[label] for label in labels]))
+        return compare_trees(gold, found)
 
 
-class Rules:
+def distance(p, sentences, rules):
     """How far the expected shares of arcs are from what rules ask for, squared and summed."""
-
-    def __init__(self, rules, tags):
-        self.rules = rules
-        self.numbers = {tag: number for number, tag in enumerate([ROOT, *tags])}
-
-    def __call__(self, p, sentences):
-        n = len(self.numbers)
-        rows = [[self.numbers[tag] for tag in [ROOT, *s.column("UPOS")]] for s in sentences]
-        tags = pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-        places = torch.arange(tags.shape[1])
-        is_right = (places[:, None] > places).long()
-        # Expected number of arcs of each kind: [tag of the head, of the modifier, side].
-        kinds = (tags[:, :, None] * n + tags[:, None, :]) * 2 + is_right
-        counts = torch.zeros(n * n * 2).index_add(0, kinds.flatten(), p.marginals.flatten())
-        counts = counts.view(n, n, 2)
-        return sum(self.distance(rule, counts) for rule in self.rules)
-
-    def distance(self, rule, counts):
-        among = slice(1, None) if rule.among == ANY else self.numbers[rule.among]
-        share = sum(self.fitting(pattern, counts) for pattern in rule.patterns) / counts[:, among].sum().clamp(min=1)
-        gap = rule.target - share
-        return {"equal": gap, "at least": gap.relu(), "at most": (-gap).relu()}[rule.bound].square()
-
-    def fitting(self, pattern, counts):
-        head, modifier = (slice(1, None) if tag == ANY else self.numbers[tag] for tag in (pattern.head, pattern.modifier))
-        side = {"left": 0, "right": 1, "any": slice(None)}[pattern.side]
-        return counts[head][..., modifier, :][..., side].sum()
+    tags = [sentence.column("UPOS") for sentence in sentences]
+    features, occurrences = arc_constraints(p.numpy.structures, tags, rules)
+    which, arcs = map(torch.tensor, features.nonzero())
+    expected = torch.zeros(len(rules)).index_add(0, which, p.flat_marginals[arcs])
+    n_words = torch.tensor(occurrences.sum(axis=1)).clamp(min=1)
+    targets, bounds = map(torch.tensor, rule_targets(rules))
+    gaps = targets - expected / n_words
+    # A bound of 1 is a target from below, -1 from above, and 0 from both sides.
+    return torch.where(bounds == 0, gaps, (gaps * bounds).relu()).square().sum()
 
 
 def batches(sentences, n_words, rng=None):
     """Sentences of about the same length, `n_words` words at a time."""
-    found, size = [], n_words
-    for sentence in sorted(sentences, key=lambda s: len(s) + (2 * rng.random() if rng else 0)):
-        if size + len(sentence) > n_words:
-            found.append([])
-            size = 0
-        found[-1].append(sentence)
-        size += len(sentence)
+    ordered = sorted(sentences, key=lambda s: len(s) + (2 * rng.random() if rng else 0))
+    ends = zip(ordered, itertools.accumulate(map(len, ordered)), strict=True)
+    groups = itertools.groupby(ends, key=lambda pair: pair[1] // n_words)
+    found = [[sentence for sentence, _ in group] for _, group in groups]
     if rng:
         rng.shuffle(found)
     return found
@@ -167,7 +140,7 @@ def train(parser, labelled, text, dev, rules, options):
     optimiser = torch.optim.AdamW(parser.parameters(), lr=options.rate, betas=(0.9, 0.95))
     rng, start = random.Random(options.seed), time.process_time()
     n_steps = options.epochs * len(batches(labelled, options.batch))
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: max(0.0, 1 - step / n_steps))
+    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, n_steps)
     for epoch in range(1, options.epochs + 1):
         parser.train()
         total, texts = 0.0, batches(text, options.batch, rng)
@@ -178,20 +151,19 @@ def train(parser, labelled, text, dev, rules, options):
                 vectors, mask = parser(others)
                 p = parser.trees.distribution(vectors, mask)
                 loss = loss + options.entropy * p.entropy.sum() / mask.sum()
-                loss = loss + options.rule_weight * rules(p, others)
+                loss = loss + options.rule_weight * distance(p, others, rules)
             optimiser.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(parser.parameters(), 5.0)
             optimiser.step()
             schedule.step()
-            total += loss.item() * sum(map(len, batch))
-        found = compare_trees(*parser.predict(dev))
-        minutes = (time.process_time() - start) / 60
-        print(
-            f"epoch {epoch}: loss {total / sum(map(len, labelled)):.4f}, dev UAS {found.uas:.2%} "
-            f"LAS {found.las:.2%}, {minutes:.1f} minutes of CPU",
-            flush=True,
-        )
+            total += loss.item()
+        if epoch % max(options.epochs // 20, 1):
+            continue
+        found = parser.compared(dev)
+        minutes = f"{(time.process_time() - start) / 60:.1f} minutes of CPU"
+        scores = f"dev UAS {found.uas:.2%} LAS {found.las:.2%}"
+        print(f"epoch {epoch}: loss {total / (index + 1):.4f}, {scores}, {minutes}", flush=True)
 
 
 def main(arguments=None):
@@ -219,8 +191,7 @@ def main(arguments=None):
     names = sorted({name for s in labelled for name in relations(s)})
     parser = Parser(labelled + text, {name: number for number, name in enumerate(names)})
     rules = read_arc_rules(options.rules) if options.rules else []
-    tags = sorted({tag for s in training for tag in s.column("UPOS")})
-    train(parser, labelled, text, dev, Rules(rules, tags), options)
+    train(parser, labelled, text, dev, rules, options)
     return parser
 
 

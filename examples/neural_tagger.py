@@ -4,12 +4,13 @@
     python examples/neural_tagger.py FOLDER --labelled 100 --entropy 0.1
                                                                  100 have, and the rest is text
 
-FOLDER has en_ewt-ud-train.conllu and en_ewt-ud-dev.conllu, or any other treebank's files named
-*-train.conllu and *-dev.conllu; without it, ud_en_ewt below $PARTITA_DATA is read.
+FOLDER has a treebank's files, named *-train.conllu and *-dev.conllu; without it, ud_en_ewt below
+$PARTITA_DATA is read.
 """
 
 import argparse
 import collections
+import itertools
 import os
 import random
 import time
@@ -37,10 +38,6 @@ class Vocabulary(dict):
     def __missing__(self, value):
         return UNKNOWN
 
-    @property
-    def size(self):
-        return len(self) + 2
-
 
 class Letters(nn.Module):
     """A vector for each word from its letters: what each filter finds anywhere in the word."""
@@ -59,8 +56,8 @@ class Tagger(nn.Module):
     def __init__(self, words, letters, tags, n_units=200, dropout=0.4):
         super().__init__()
         self.words, self.letters, self.tags = words, letters, tags
-        self.word_embeddings = nn.Embedding(words.size, 100, padding_idx=PADDING)
-        self.spelling = Letters(letters.size, 128)
+        self.word_embeddings = nn.Embedding(len(words) + 2, 100, padding_idx=PADDING)
+        self.spelling = Letters(len(letters) + 2, 128)
         self.lstm = nn.LSTM(
             228, n_units, num_layers=2, batch_first=True, bidirectional=True, dropout=dropout
         )
@@ -76,16 +73,12 @@ class Tagger(nn.Module):
         spelling = self.spelling(pad_sequence(spelt, batch_first=True))
         rows = [torch.tensor([number[form] for form in s.column("FORM")]) for s in sentences]
         words = [torch.tensor([self.word(form) for form in s.column("FORM")]) for s in sentences]
-        inputs = torch.cat(
-            [
-                self.word_embeddings(pad_sequence(words, batch_first=True)),
-                spelling[pad_sequence(rows, batch_first=True)],
-            ],
-            dim=2,
-        )
+        spelling = spelling[pad_sequence(rows, batch_first=True)]
+        embeddings = self.word_embeddings(pad_sequence(words, batch_first=True))
+        inputs = self.dropout(torch.cat([embeddings, spelling], dim=2))
         n_words = torch.tensor([len(row) for row in rows])
-        packed, _ = self.lstm(packed_rows(self.dropout(inputs), n_words))
-        vectors, _ = pad_packed_sequence(packed, batch_first=True)
+        packed = pack_padded_sequence(inputs, n_words, batch_first=True, enforce_sorted=False)
+        vectors, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         mask = torch.arange(vectors.shape[1]) < n_words[:, None]
         return self.scores(self.dropout(vectors)), mask
 
@@ -107,18 +100,15 @@ class Tagger(nn.Module):
         return self.crf.distribution(scores, mask).entropy.sum() / mask.sum()
 
     @torch.no_grad()
-    def predict(self, sentences):
+    def accuracy(self, sentences):
+        """The share of words that get the right tag."""
         self.eval()
-        names = list(self.tags)
-        found = []
+        names, right = list(self.tags), 0
         for batch in batches(sentences, 4000):
-            rows = self.crf.decode(*self(batch))
-            found += zip(batch, ([names[tag] for tag in row] for row in rows), strict=True)
-        return found
-
-
-def packed_rows(rows, lengths):
-    return pack_padded_sequence(rows, lengths, batch_first=True, enforce_sorted=False)
+            for sentence, found in zip(batch, self.crf.decode(*self(batch)), strict=True):
+                tags = sentence.column("UPOS")
+                right += sum(tag == names[n] for tag, n in zip(tags, found, strict=True))
+        return right / sum(map(len, sentences))
 
 
 def bordered(form):
@@ -130,13 +120,10 @@ def bordered(form):
 
 def batches(sentences, n_words, rng=None):
     """Sentences of about the same length, `n_words` words at a time."""
-    found, size = [], n_words
-    for sentence in sorted(sentences, key=lambda s: len(s) + (2 * rng.random() if rng else 0)):
-        if size + len(sentence) > n_words:
-            found.append([])
-            size = 0
-        found[-1].append(sentence)
-        size += len(sentence)
+    ordered = sorted(sentences, key=lambda s: len(s) + (2 * rng.random() if rng else 0))
+    ends = zip(ordered, itertools.accumulate(map(len, ordered)), strict=True)
+    groups = itertools.groupby(ends, key=lambda pair: pair[1] // n_words)
+    found = [[sentence for sentence, _ in group] for _, group in groups]
     if rng:
         rng.shuffle(found)
     return found
@@ -146,7 +133,7 @@ def train(tagger, labelled, unlabelled, dev, options):
     optimiser = torch.optim.AdamW(tagger.parameters(), lr=options.rate, weight_decay=1e-4)
     rng, start = random.Random(options.seed), time.process_time()
     n_steps = options.epochs * len(batches(labelled, options.batch))
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: max(0.0, 1 - step / n_steps))
+    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, n_steps)
     for epoch in range(1, options.epochs + 1):
         tagger.train()
         total = 0.0
@@ -160,22 +147,15 @@ def train(tagger, labelled, unlabelled, dev, options):
             nn.utils.clip_grad_norm_(tagger.parameters(), 5.0)
             optimiser.step()
             schedule.step()
-            total += loss.item() * sum(map(len, batch))
+            total += loss.item()
+        if epoch % max(options.epochs // 20, 1):
+            continue
         minutes = (time.process_time() - start) / 60
         print(
-            f"epoch {epoch}: loss {total / sum(map(len, labelled)):.4f}, "
-            f"dev {accuracy(tagger, dev):.2%}, {minutes:.1f} minutes of CPU",
+            f"epoch {epoch}: loss {total / (index + 1):.4f}, "
+            f"dev {tagger.accuracy(dev):.2%}, {minutes:.1f} minutes of CPU",
             flush=True,
         )
-
-
-def accuracy(tagger, sentences):
-    pairs = [
-        (gold, tag)
-        for sentence, tags in tagger.predict(sentences)
-        for gold, tag in zip(sentence.column("UPOS"), tags, strict=True)
-    ]
-    return sum(gold == tag for gold, tag in pairs) / len(pairs)
 
 
 def main(arguments=None):
@@ -197,11 +177,12 @@ def main(arguments=None):
     random.Random(options.seed).shuffle(training)
     labelled = training[: options.labelled]
     unlabelled = training[options.labelled :] if options.labelled and options.entropy else []
-    known = labelled + unlabelled
+    forms = [form for s in labelled + unlabelled for form in s.column("FORM")]
+    tags = sorted({tag for s in labelled for tag in s.column("UPOS")})
     tagger = Tagger(
-        Vocabulary((form.lower() for s in known for form in s.column("FORM")), min_count=2),
-        Vocabulary(letter for s in known for form in s.column("FORM") for letter in bordered(form)),
-        {tag: n for n, tag in enumerate(sorted({tag for s in labelled for tag in s.column("UPOS")}))},
+        Vocabulary((form.lower() for form in forms), min_count=2),
+        Vocabulary(letter for form in forms for letter in bordered(form)),
+        {tag: number for number, tag in enumerate(tags)},
     )
     train(tagger, labelled, unlabelled, dev, options)
     return tagger

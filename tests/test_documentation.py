@@ -26,7 +26,10 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     *sorted(page for page in DOCS.rglob("*.md") if page.with_suffix(".py") not in TUTORIALS),
 ]
-FENCE = re.compile(r"^(<!-- not run: [^\n]*-->\n)?```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(
+    r"^(<!-- (?:not run|needs): [^\n]*-->\n)?```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL
+)
+NEEDS = re.compile(r"<!-- needs: (.*) -->\n")
 INDENTED = re.compile(r"^ {4,}(?:\$ )?(?:partita|pip) ", re.MULTILINE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 N_SENTENCES = 60
@@ -87,7 +90,7 @@ def run(page):
     """The blocks of a page are one program; those with prompts show what they print."""
     names = {}
     for mark, language, block in FENCE.findall(page.read_text()):
-        if mark:
+        if mark and not is_there(mark):
             continue
         if language == "python" and block.startswith(">>>"):
             runner = doctest.DocTestRunner(optionflags=FLAGS)
@@ -105,6 +108,12 @@ def run(page):
         else:
             assert language in ("", "text", "json", "yaml", "toml"), f"{page}: {language}"
     return names
+
+
+def is_there(mark):
+    """Whether a block is marked by packages that it needs, and all of them are installed."""
+    needed = NEEDS.fullmatch(mark)
+    return needed is not None and all(map(find_spec, needed[1].split(", ")))
 
 
 def run_command(line):

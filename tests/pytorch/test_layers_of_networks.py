@@ -186,6 +186,10 @@ def test_tree_crf_by_enumeration():
     assert torch.cat(labelled).exp().sum().item() == pytest.approx(1.0, abs=1e-9)
     best, labels = layer.decode(vectors)
     assert best[0].tolist() == list(trees[int(scores.argmax())])
+    # The tree of least risk has the largest sum of probabilities.
+    shares = np.exp(scores - np.logaddexp.reduce(scores)) @ counts
+    risky, _ = layer.decode(vectors, least_risk=True)
+    assert risky[0].tolist() == list(trees[int((counts @ shares).argmax())])
     given_best = [layer(vectors, best, torch.tensor([labels])).item() for labels in labellings]
     assert tuple(labels[0].tolist()) == labellings[int(np.argmax(given_best))]
     assert gradcheck(lambda x: layer(x, best, labels), (vectors,))

@@ -104,6 +104,16 @@ class TensorDistribution:
         _, marginals = self._inferred()
         return self._shaped(marginals)
 
+    @property
+    def flat_marginals(self) -> Tensor:
+        """The marginals of all sentences end to end, in the order of `numpy.structures`.
+
+        For features of parts that are sparse matrices over all of them, such as
+        `partita.features.arc_constraints` makes of rules: the product is their expectations.
+        """
+        _, marginals = self._inferred()
+        return self._back(marginals)
+
     def covariance_product(self, direction: Any) -> Any:
         """Covariance of the part counts, times a direction in the form of the scores.
 

@@ -122,8 +122,11 @@ class TreeCRF(torch.nn.Module):
         self, vectors: Tensor, mask: Tensor | None = None
     ) -> ProjectiveTree | SpanningTree:
         """The distribution over trees without labels: marginals, entropy, k-best trees, samples."""
-        n_words = as_mask(mask, vectors).sum(dim=1)
-        return self.tree_class(self.arcs(vectors), self.single_root, n_words=n_words)
+        return self._trees(self.arcs(vectors), mask)
+
+    def _trees(self, arcs: Tensor, mask: Tensor | None) -> ProjectiveTree | SpanningTree:
+        n_words = as_mask(mask, arcs[:, 1:]).sum(dim=1)
+        return self.tree_class(arcs, self.single_root, n_words=n_words)
 
     def arcs(self, vectors: Tensor) -> Tensor:
         """Scores [head, modifier], (n_sentences, n_words + 1, n_words + 1); the root is row 0."""
@@ -139,12 +142,18 @@ class TreeCRF(torch.nn.Module):
         index = heads.clamp(min=0)[:, :, None].expand(-1, -1, all_heads.shape[2])
         return self.label_scorer.rows(all_heads.gather(1, index), self.label_modifiers(vectors))
 
-    def decode(self, vectors: Tensor, mask: Tensor | None = None) -> Any:
-        """The best trees: heads, or (heads, labels) with the best label of each arc.
+    def decode(
+        self, vectors: Tensor, mask: Tensor | None = None, *, least_risk: bool = False
+    ) -> Any:
+        """The likeliest trees: heads, or (heads, labels) with the best label of each arc.
 
-        Both (n_sentences, n_words), -1 where there is no word.
+        Both (n_sentences, n_words), -1 where there is no word. With `least_risk`, the trees with
+        the most right arcs that can be expected: their arcs' probabilities have the largest sum.
         """
-        heads = self.distribution(vectors, mask).argmax
+        p = self.distribution(vectors, mask)
+        if least_risk:
+            p = self._trees(p.marginals, mask)
+        heads = p.argmax
         if self.n_labels is None:
             return heads
         labels = self.label_scores(vectors, heads).argmax(dim=-1)
