@@ -20,12 +20,15 @@ from benchmarks.timing import Table, write_json
 from partita import Aligner
 from partita.arrays import FloatArray
 from partita.data.alignments import Alignment, read_alignments
-from partita.estimators.alignment.itg_aligner import ItgAligner
+from partita.estimators.alignment.itg_links import ItgLinks
+from partita.estimators.alignment.material import read_pairs
+from partita.estimators.alignment.models import ItgAlignment
 from partita.estimators.alignment.symmetrise import above, least_risk
 from partita.evaluation.alignments import link_counts
 
 N_FOLDS = 4
 THRESHOLDS = (0.3, 0.4, 0.5)
+Sentences = Sequence[Sequence[str]]
 
 
 def row(table: Table, name: str, found: Sequence[FloatArray], gold: Sequence[Alignment]) -> None:
@@ -41,7 +44,7 @@ def row(table: Table, name: str, found: Sequence[FloatArray], gold: Sequence[Ali
     print(table.rows[-1], file=sys.stderr)
 
 
-def without_gold(crf: ItgAligner, task: Task, table: Table) -> None:
+def without_gold(crf: ItgLinks, task: Task, table: Table) -> None:
     """Rows of the models that learn from words alone."""
     _, dev, gold = task
     evidence = crf.evidence(dev.source, dev.target)
@@ -51,35 +54,43 @@ def without_gold(crf: ItgAligner, task: Task, table: Table) -> None:
     row(table, "HMM, mean of both directions", generative, gold)
     row(table, "CRF, plain", [each[0] for each in latent], gold)
     row(table, "CRF, both", [np.mean(each, axis=0) for each in latent], gold)
-    row(table, "CRF, pool", crf.posteriors(dev.source, dev.target), gold)
+    row(table, "CRF, pool", crf.probabilities(dev.source, dev.target, "mean"), gold)
 
 
-def cross_validated(crf: ItgAligner, task: Task, seed: int, n_threads: int) -> list[FloatArray]:
+def with_gold(
+    aligner: Aligner, source: Sentences, target: Sentences, gold: Sequence[Alignment]
+) -> ItgLinks:
+    """The CRF of an aligner, and one on top of it that learnt from gold links."""
+    pairs = read_pairs(source, target, alignments=gold)
+    return aligner.chosen_model().learn_gold(aligner.model_, pairs, aligner)[0]
+
+
+def cross_validated(aligner: Aligner, task: Task) -> list[FloatArray]:
     """Probabilities of the dev pairs, each by a supervised CRF that did not see its gold links."""
     _, dev, gold = task
     found: dict[int, FloatArray] = {}
     for fold in range(N_FOLDS):
         known = [k for k in range(len(gold)) if k % N_FOLDS != fold]
         asked = [k for k in range(len(gold)) if k % N_FOLDS == fold]
-        model = crf.with_gold(
+        model = with_gold(
+            aligner,
             [dev.source[k] for k in known],
             [dev.target[k] for k in known],
             [gold[k] for k in known],
-            seed=seed,
-            n_threads=n_threads,
         )
-        answers = model.posteriors([dev.source[k] for k in asked], [dev.target[k] for k in asked])
+        sides = [dev.source[k] for k in asked], [dev.target[k] for k in asked]
+        answers = model.probabilities(*sides, "mean")
         found |= dict(zip(asked, answers, strict=True))
     return [found[k] for k in range(len(gold))]
 
 
-def unsupervised(task: Task, options: dict[str, object]) -> tuple[ItgAligner, float]:
+def unsupervised(task: Task, options: dict[str, object]) -> tuple[Aligner, float]:
     """The CRF without gold links, and the seconds it took with the generative models."""
     train, dev, _ = task
     begin = time.perf_counter()
-    aligner = Aligner("crf", progress=True, **options)  # type: ignore[arg-type]
+    aligner = Aligner(model=ItgAlignment(), progress=True, **options)  # type: ignore[arg-type]
     aligner.fit([*train.source, *dev.source], [*train.target, *dev.target])
-    return aligner.crf_, time.perf_counter() - begin
+    return aligner, time.perf_counter() - begin
 
 
 def main() -> None:
@@ -87,24 +98,25 @@ def main() -> None:
     threads = arguments.threads
     hansards = read_task(data / "hansards", "e", "f", "a", arguments.quick)
     table = Table("Hansards dev, AER / F1, per cent")
-    crf, seconds = unsupervised(hansards, {"n_threads": threads})
-    without_gold(crf, hansards, table)
+    aligner, seconds = unsupervised(hansards, {"workers": threads})
+    without_gold(aligner.model_, hansards, table)
     row(
         table,
         "CRF, gold of other dev pairs",
-        cross_validated(crf, hansards, 0, threads),
+        cross_validated(aligner, hansards),
         hansards[2],
     )
     table.add(model="seconds to learn, without gold", **{"least risk": round(seconds)})
     czech = read_task(data / "czenali_en_cs", "en", "cs", "sure", arguments.quick)
     other = Table("English-Czech dev, AER / F1, per cent (1,800 pairs, 5 letters of each word)")
-    crf, seconds = unsupervised(czech, {"n_threads": threads, "n_letters": 5})
-    without_gold(crf, czech, other)
+    aligner, seconds = unsupervised(czech, {"workers": threads, "n_letters": 5})
+    without_gold(aligner.model_, czech, other)
     train, dev, gold = czech
     known = read_alignments(data / "czenali_en_cs" / "train.sure")[: len(train)]
     begin = time.perf_counter()
-    supervised = crf.with_gold(train.source, train.target, known, n_threads=threads)
-    row(other, "CRF, 1,800 gold", supervised.posteriors(dev.source, dev.target), gold)
+    supervised = with_gold(aligner, train.source, train.target, known)
+    found = supervised.probabilities(dev.source, dev.target, "mean")
+    row(other, "CRF, 1,800 gold", found, gold)
     learning = time.perf_counter() - begin
     other.add(model="seconds to learn, with gold", **{"least risk": round(seconds + learning)})
     for each in (table, other):

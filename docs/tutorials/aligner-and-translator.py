@@ -23,7 +23,7 @@ print(" ".join(target[2]))
 # is 1 minus the alignment error rate.
 
 for model in ("model1", "hmm"):
-    aligner = pt.Aligner(model, n_threads=1, progress=False).fit(source, target)
+    aligner = pt.Aligner(model=model, workers=1, progress=False).fit(source, target)
     print(f"{model:7} {aligner.score(test_source, test_target, gold):.3f}")
 
 # Probabilities of links are exact posteriors; a higher threshold has more precision:

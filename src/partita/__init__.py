@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from partita.distribution.projective_tree import ProjectiveTree
     from partita.distribution.spanning_tree import SpanningTree
     from partita.estimators.alignment.aligner import Aligner
+    from partita.estimators.alignment.models import HiddenMarkovAlignment, ItgAlignment, Model1
     from partita.estimators.parsing.parser import DependencyParser
     from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
     from partita.estimators.tagging.tagger import Tagger
@@ -29,10 +30,13 @@ __version__ = "0.1.0"
 __all__ = [
     "Aligner",
     "DependencyParser",
+    "HiddenMarkovAlignment",
     "HiddenMarkovTagger",
     "Hypergraph",
     "HypergraphDistribution",
+    "ItgAlignment",
     "LinearChain",
+    "Model1",
     "ProjectiveTree",
     "SpanningTree",
     "Tagger",
@@ -44,10 +48,13 @@ __all__ = [
 _MODULES = {
     "Aligner": "partita.estimators.alignment.aligner",
     "DependencyParser": "partita.estimators.parsing.parser",
+    "HiddenMarkovAlignment": "partita.estimators.alignment.models",
     "HiddenMarkovTagger": "partita.estimators.tagging.hidden_markov_tagger",
     "Hypergraph": "partita.structures.hypergraph",
     "HypergraphDistribution": "partita.distribution.hypergraph",
+    "ItgAlignment": "partita.estimators.alignment.models",
     "LinearChain": "partita.distribution.linear_chain",
+    "Model1": "partita.estimators.alignment.models",
     "ProjectiveTree": "partita.distribution.projective_tree",
     "SpanningTree": "partita.distribution.spanning_tree",
     "Tagger": "partita.estimators.tagging.tagger",

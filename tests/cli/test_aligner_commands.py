@@ -86,18 +86,21 @@ def test_evaluation(run, files):
 
 def test_a_crf_says_what_it_skipped_without_a_terminal(run):
     (status, _, err) = run(
-        "train aligner train.s train.t --model crf --n-threads 1 --gold new.s new.t new.a "
-        "-o crf.model --crf-options likelihood.n_passes=1,supervised.max_cells=4"
+        "train aligner train.s train.t --model crf --workers 1 --gold new.s new.t new.a "
+        "-o crf.model --max-iterations 1 --gold-cells 4"
     )
     assert status == 0
-    assert err.count("pairs are too long") == 2
-    assert "1 pairs with gold links are too large" in err
+    assert "CRF: 102 pairs: " in err
+    assert "CRF, target to source: 102 pairs: " in err
+    assert "CRF, gold links: 2 pairs: 1 used; skipped: 1 too long" in err
+    status, out, _ = run("inspect crf.model")
+    assert "conditional random field over ITG derivations, 2 directions, and one that gold" in out
 
 
 def test_inspection(run):
     status, out, _ = run("inspect links.model")
     assert status == 0
-    assert "jumps -10:" in out
+    assert "Jumps between source words:" in out
     assert "s1" in out
 
 
@@ -109,7 +112,16 @@ def test_inspection(run):
         ("train aligner -o x", "no data came"),
         ("train aligner --gold new.s new.t new.a -o x", "learns from words alone"),
         ("train aligner --model crf --gold new.s new.t new.s -o x", "new.s, line 1: found 's1'"),
-        ("train aligner both -o x --threshold 7", "threshold is 7.0; expected above 0, at most 1"),
+        (
+            "predict links.model new.s --target new.t --threshold 7",
+            "threshold is 7.0; expected above 0, at most 1",
+        ),
+        ("train aligner both -o x --alpha -1", "alpha is -1.0; expected a number, 0 or more"),
+        (
+            "train aligner both -o x --model model1 --reach 3",
+            "--reach is for --model hmm; the model is 'model1'",
+        ),
+        ("train aligner both -o x --log y", "log is 'y', but the model"),
         ("evaluate links.model new.s --target new.t", "name their file by --links"),
         ("evaluate links.model new.s --target new.t --links bad.a", "bad.a, line 3: the link 1-2"),
         ("predict links.model new.s", "new.s, line 1: found no |||"),

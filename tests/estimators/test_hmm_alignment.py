@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from partita.estimators.alignment.hmm import HiddenMarkovAlignment
-from partita.estimators.alignment.hmm_training import train_hmm
+from partita.estimators.alignment.em import Course, learn_directions
+from partita.estimators.alignment.hmm import DirectedHiddenMarkov
 from partita.estimators.alignment.jumps import PSEUDO_COUNT, Jumps
 from partita.estimators.alignment.model1 import WordTable, train_model1
 from partita.estimators.alignment.words import Numbered
@@ -22,7 +22,7 @@ def random_model(rng, n_words=6, reach=3, p0=0.3):
         probabilities.ravel(),
         np.zeros(n_words),
     )
-    return HiddenMarkovAlignment(
+    return DirectedHiddenMarkov(
         table, Jumps(rng.gamma(1.0, size=2 * reach + 1), rng.gamma(1.0, size=reach + 1)), p0
     )
 
@@ -110,7 +110,7 @@ def test_without_an_empty_word_no_word_is_impossible():
     table = WordTable(
         np.arange(4) * 2, np.tile(np.int32([1, 2]), 3), probabilities.ravel(), np.zeros(3)
     )
-    model = HiddenMarkovAlignment(table, Jumps(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0])), 0)
+    model = DirectedHiddenMarkov(table, Jumps(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0])), 0)
     source = Numbered(np.int32([1, 2]), np.array([0, 2]))
     target = Numbered(np.int32([1, 2]), np.array([0, 2]))
     chain = model.distribution(source[0], target[0])
@@ -224,18 +224,10 @@ def test_jumps_are_maximised():
 
 def test_likelihood_never_falls():
     words, source, target = numbered(np.random.default_rng(3), n_pairs=80)
-    seen = []
-    train_hmm(
-        source,
-        target,
-        len(words[0]),
-        len(words[1]),
-        alpha=0.0,
-        n_iterations=25,
-        agreement=False,
-        on_iteration=lambda stage, _, value: seen.append(value) if stage == "HMM" else None,
-    )
-    assert len(seen) == 25
+    numbers = (source, target, len(words[0]), len(words[1]))
+    _, training = learn_directions(numbers, Course(n_iterations=25, agreement=False))
+    assert len(training.history) == training.n_iterations == 30
+    seen = [-record.loss for record in training.history[5:]]
     # The jumps' pseudo-counts are not part of it, and cost it next to nothing.
     assert (np.diff(seen) >= -1e-3).all()
     assert seen[-1] > seen[0] + 10
@@ -249,7 +241,7 @@ def reference_agreement(words, source, target, n_iterations, alpha):
     models = []
     for (one, two), own, other in zip(sides, words, words[::-1], strict=True):
         table = train_model1(one, two, len(own), len(other), n_iterations=2, alpha=alpha)
-        models.append(HiddenMarkovAlignment(table, Jumps.even(2), 0.2))
+        models.append(DirectedHiddenMarkov(table, Jumps.even(2), 0.2))
     for _ in range(n_iterations):
         counts = [
             np.zeros((len(words[0]), len(words[1]))),
@@ -291,36 +283,68 @@ def reference_agreement(words, source, target, n_iterations, alpha):
                 np.exp(digamma(values) - digamma(totals[rows])),
                 unseen,
             )
-            updated.append(HiddenMarkovAlignment(table, jump, 0.2))
+            updated.append(DirectedHiddenMarkov(table, jump, 0.2))
         models = updated
     return models
 
 
 def test_agreement(monkeypatch):
-    from partita.estimators.alignment import hmm_training
+    from partita.estimators.alignment import em
 
-    monkeypatch.setattr(hmm_training, "BLOCK", 50)
+    monkeypatch.setattr(em, "BLOCK", 50)
     words, source, target = numbered(np.random.default_rng(4), n_pairs=12)
-    options = {"model1_iterations": 2, "n_iterations": 3, "alpha": 0.1, "reach": 2}
-    sizes = len(words[0]), len(words[1])
-    found = train_hmm(source, target, *sizes, **options)
+    course = Course(2, 3, alpha=0.1, reach=2)
+    numbers = (source, target, len(words[0]), len(words[1]))
+    found, _ = learn_directions(numbers, course)
     expected = reference_agreement(words, source, target, 3, 0.1)
     for one, two in zip(found, expected, strict=True):
         np.testing.assert_allclose(one.jumps.weights, two.jumps.weights, rtol=1e-9)
         np.testing.assert_allclose(one.jumps.starts, two.jumps.starts, rtol=1e-9)
         np.testing.assert_allclose(one.table.probabilities, two.table.probabilities, rtol=1e-8)
         np.testing.assert_allclose(one.table.unseen, two.table.unseen, rtol=1e-9)
-    again = train_hmm(source, target, *sizes, n_threads=2, **options)
+    again, _ = learn_directions(numbers, course, workers=2)
     for one, two in zip(found, again, strict=True):
         np.testing.assert_array_equal(one.table.probabilities, two.table.probabilities)
         np.testing.assert_array_equal(one.jumps.weights, two.jumps.weights)
+
+
+@pytest.mark.parametrize("agreement", [False, True])
+@pytest.mark.parametrize("n_iterations", [0, 3])
+def test_a_pair_of_weight_two_counts_twice(n_iterations, agreement):
+    words, source, target = numbered(np.random.default_rng(6), n_pairs=15)
+    course = Course(3, n_iterations, agreement=agreement)
+    sizes = len(words[0]), len(words[1])
+    twice = np.concatenate([np.arange(15), np.arange(5), np.arange(5)])
+    one, _ = learn_directions((source.select(twice), target.select(twice), *sizes), course)
+    weights = np.array([3.0] * 5 + [1.0] * 10)
+    two, _ = learn_directions((source, target, *sizes), course, weights=weights)
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_allclose(a.table.probabilities, b.table.probabilities, rtol=1e-9)
+        if n_iterations:
+            np.testing.assert_allclose(a.jumps.weights, b.jumps.weights, rtol=1e-9)
+            np.testing.assert_allclose(a.jumps.starts, b.jumps.starts, rtol=1e-9)
+
+
+def test_held_out_pairs_choose_the_iteration():
+    words, source, target = numbered(np.random.default_rng(7), n_pairs=15)
+    numbers = (source, target, len(words[0]), len(words[1]))
+    seen = []
+
+    def judge(models):
+        seen.append(models)
+        return abs(len(seen) - 3)
+
+    models, training = learn_directions(numbers, Course(2, 6), judge=judge, patience=2)
+    assert (models[0] is seen[2][0], training.n_iterations, len(seen)) == (True, 5, 5)
+    assert [record.held_out for record in training.history] == [2, 1, 0, 1, 2]
+    assert "Stopped early after 5 iterations" in training.reason
 
 
 def test_words_without_translation_say_nothing():
     rng = np.random.default_rng(5)
     model = random_model(rng)
     table = WordTable(np.zeros(7, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(6))
-    blank = HiddenMarkovAlignment(table, model.jumps, 0.3)
+    blank = DirectedHiddenMarkov(table, model.jumps, 0.3)
     source, target = random_pairs(rng, [(3, 2), (1, 1)])
     for k, posteriors in enumerate(blank.posteriors(source, target, empty_word=True)):
         unary = blank.distribution(source[k], target[k]).marginals.unary
@@ -339,7 +363,8 @@ def test_empty_sentences():
     assert model.best(source, target)[0].tolist() == [-1, -1]
     assert model.log_likelihood(source, target)[:3].tolist() == [0, 0, 0]
     sizes = model.table.n_source, model.table.n_source
-    for trained in train_hmm(source, target, *sizes, n_iterations=1):
+    models, _ = learn_directions((source, target, *sizes), Course(n_iterations=1))
+    for trained in models:
         assert np.isfinite(trained.jumps.weights).all()
 
 
@@ -367,7 +392,7 @@ def test_tiny_probabilities():
     model = random_model(rng)
     table = model.table
     tiny = WordTable(table.offsets, table.targets, 1e-290 * table.probabilities, table.unseen)
-    small = HiddenMarkovAlignment(tiny, model.jumps, model.null_probability)
+    small = DirectedHiddenMarkov(tiny, model.jumps, model.null_probability)
     source, target = random_pairs(rng, SIZES)
     for one, two in zip(
         model.posteriors(source, target), small.posteriors(source, target), strict=True

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -112,9 +112,48 @@ def add_options(
     """The declared options of an estimator, as flags; what they take is told by `read_options`."""
     from partita.estimators.options import options_of
 
+    chosen = [each for each in options_of(owner) if each.name not in without]
+    _add_flags(parser, chosen, title)
+
+
+def add_kinds(
+    parser: argparse.ArgumentParser, name: str, kinds: "Mapping[str, type[Declared]]"
+) -> None:
+    """The options of the kinds of model that an option chooses among: each is a flag once."""
+    from partita.estimators.options import options_of
+
+    owners: dict[str, list[str]] = {}
+    first: dict[str, Option] = {}
+    for kind, owner in kinds.items():
+        for each in options_of(owner):
+            owners.setdefault(each.name, []).append(kind)
+            first.setdefault(each.name, each)
+    for names in dict.fromkeys(tuple(each) for each in owners.values()):
+        chosen = [first[each] for each, found in owners.items() if tuple(found) == names]
+        _add_flags(parser, chosen, f"options of {flag_of(name)} {' and '.join(names)}")
+
+
+def read_kind(
+    options: Options, name: str, kinds: "Mapping[str, type[Declared]]", default: str
+) -> "Declared":
+    """The kind of model that was chosen, with its options; a flag of another kind is an error."""
+    from partita.estimators.options import options_of
+
+    chosen = vars(options).get(name, default)
+    own = {each.name for each in options_of(kinds[chosen])}
+    for kind, owner in kinds.items():
+        for each in options_of(owner):
+            if each.name in vars(options) and each.name not in own:
+                raise ValueError(
+                    f"{flag_of(each.name)} is for {flag_of(name)} {kind}; the model is {chosen!r}."
+                )
+    return kinds[chosen](**read_options(options, kinds[chosen]))
+
+
+def _add_flags(parser: argparse.ArgumentParser, options: "Sequence[Option]", title: str) -> None:
     group = parser.add_argument_group(title)
-    for each in options_of(owner):
-        if not each.about.is_flag or each.name in without:
+    for each in options:
+        if not each.about.is_flag:
             continue
         default = "" if each.default is None else f" (default: {each.default})"
         if each.kind.is_switch:

@@ -1,13 +1,19 @@
 """An aligner from pairs of sentences alone."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from partita import samples, show
 from partita.data.alignments import Alignment
 from partita.demo.page import Section, figure, table
 from partita.demo.settings import Settings, clock, percent
 from partita.estimators.alignment.aligner import Aligner
+from partita.estimators.alignment.models import (
+    AlignmentModel,
+    HiddenMarkovAlignment,
+    ItgAlignment,
+    Model1,
+)
 from partita.evaluation.alignments import LinkCounts, link_counts
 from partita.samples import AlignedPair
 
@@ -95,16 +101,18 @@ def _trained(
     new, gold = (_sides(test, "source"), _sides(test, "target")), [each.alignment for each in test]
     links: list[Alignment | None] = [each.alignment for each in train[:n_gold]]
     links += [None] * (len(source) - n_gold)
-    models: list[tuple[Literal["model1", "hmm", "crf"], str]] = [
-        ("model1", "IBM Model 1"),
-        ("hmm", "hidden Markov models that agree"),
-        ("crf", f"conditional random field, {n_gold} gold alignments"),
+    models: list[tuple[AlignmentModel, str]] = [
+        (Model1(), "IBM Model 1"),
+        (HiddenMarkovAlignment(), "hidden Markov models that agree"),
+        (
+            ItgAlignment(max_iterations=settings.choose(4, 1)),
+            f"conditional random field, {n_gold} gold alignments",
+        ),
     ]
     for model, name in models:
-        options = {"likelihood.n_passes": settings.choose(4, 1)} if model == "crf" else None
-        aligner = Aligner(model, crf_options=options, seed=settings.seed, progress=False)
+        aligner = Aligner(model=model, seed=settings.seed, progress=False)
         with clock() as seconds:
-            aligner.fit(source, target, links if model == "crf" else None)
+            aligner.fit(source, target, links if model.learns_from_gold else None)
         counts = link_counts(gold, aligner.predict(*new))
         settings.say(
             f"An aligner ({name}) from {len(source)} pairs errs in {percent(counts.error_rate)} "

@@ -77,6 +77,36 @@ def ask(
             yield from waiting.popleft()()
 
 
+def in_chunks(
+    items: Iterable[Any],
+    answer: Callable[[int, list[Any]], list[Answer]],
+    *,
+    workers: int | str | None = None,
+    chunk: int = CHUNK,
+) -> Iterator[Answer]:
+    """An answer to each item, in order: `answer` gets the first one's number and a chunk of them.
+
+    For models that are no `PieceModel`. Chunks are answered by threads, a few ahead of what is
+    taken; their number changes nothing.
+
+    >>> list(in_chunks("abc", lambda first, read: [each * 2 for each in read], chunk=2))
+    ['aa', 'bb', 'cc']
+    """
+    n_threads = workers if isinstance(workers, int) else n_cores()
+    if n_threads == 1:
+        for first, read in _chunks(items, chunk):
+            yield from answer(first, read)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        waiting: deque[Future[list[Answer]]] = deque()
+        for first, read in _chunks(items, chunk):
+            waiting.append(pool.submit(answer, first, read))
+            if len(waiting) > AHEAD:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+
+
 def _chunks(sentences: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any]]]:
     iterator, first = iter(sentences), 0
     while read := list(islice(iterator, size)):

@@ -55,7 +55,7 @@ class Estimator(Declared):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The model of a file, with the same answers to the last bit."""
         found = files.read(path, cls.kind)
-        estimator = cls(**found.options)
+        estimator = cls(**files.restored_options(cls, found.options))
         estimator._restore(Stored(found.header, found.arrays))
         estimator.training_ = None
         return estimator

@@ -107,6 +107,8 @@ class Option:
             fits = check.holds(value)
         if not fits:
             raise ValueError(f"{self.name} is {value!r}; expected {self.expected}.")
+        if isinstance(value, Declared):
+            value.check()
 
     @property
     def expected(self) -> str:
@@ -274,18 +276,43 @@ class Declared:
     declared_options: ClassVar[tuple[Option, ...]] = ()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options by name; `deep` is there for scikit-learn, and changes nothing."""
-        return {each.name: getattr(self, each.name) for each in options_of(type(self))}
+        """The options by name; `deep`, also those of an option that has options, as `model__alpha`.
+
+        >>> @declared
+        ... class Inner(Declared):
+        ...     alpha: float = option(0.1, "added to all counts", at_least(0))
+        >>> @declared
+        ... class Outer(Declared):
+        ...     model: Inner | None = option(None, "what to learn")
+        >>> outer = Outer(model=Inner())
+        >>> outer.set_params(model__alpha=0.5).get_params()
+        {'model': Inner(alpha=0.5), 'model__alpha': 0.5}
+        """
+        found = {}
+        for each in options_of(type(self)):
+            value = found[each.name] = getattr(self, each.name)
+            if deep and isinstance(value, Declared):
+                found |= {f"{each.name}__{name}": own for name, own in value.get_params().items()}
+        return found
 
     def set_params(self, **params: Any) -> Self:
-        """Changes some options, for the next `fit`."""
+        """Changes some options, for the next `fit`; `model__alpha` one of an option's own."""
         names = [each.name for each in options_of(type(self))]
         for name, value in params.items():
-            if name not in names:
+            outer, _, inner = name.partition("__")
+            if outer not in names:
                 raise ValueError(
                     f"{type(self).__name__} has no option {name!r}; it has {', '.join(names)}."
                 )
-            setattr(self, name, value)
+            owner = getattr(self, outer)
+            if inner and not isinstance(owner, Declared):
+                raise ValueError(
+                    f"{name} came, but {outer} is {owner!r}, which has no options; give an object."
+                )
+            if inner:
+                owner.set_params(**{inner: value})
+            else:
+                setattr(self, name, value)
         return self
 
     def check(self) -> None:

@@ -11,6 +11,7 @@ from partita.estimators.groups import Runs
 from partita.estimators.supervision import COURSES, Lessons
 from partita.training import Corpus, Penalty, TrainingResult, build_corpus, train
 from partita.training.optimisers import Optimiser
+from partita.training.progress import choose_display
 from partita.training.trainer import HeldOut, Path
 
 
@@ -61,7 +62,7 @@ def run(
     corpus: Corpus,
     way: Way,
     start: FloatArray | None = None,
-    judge: HeldOut | None = None,
+    judge: Corpus | HeldOut | None = None,
     stage: int = 1,
 ) -> TrainingResult:
     """One stage, with files of its own: the only place where estimators call `train`."""
@@ -80,6 +81,11 @@ def run(
         log=numbered(options.log, stage),
         progress=options.progress,
     )
+
+
+def tell(options: Runs, text: str) -> None:
+    """A line for whoever watches: a stage begins, and what it begins with."""
+    choose_display(options.progress).say(text)
 
 
 def numbered(path: Path | None, stage: int) -> Path | None:

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from partita.arrays import FloatArray
 from partita.data.alignments import Alignment, Link
 from partita.evaluation.bootstrap import Interval, bootstrap
 
@@ -15,13 +18,13 @@ class LinkCounts(NamedTuple):
     (0.75, 0.667, 0.286, 0.706)
     """
 
-    n_found: int
+    n_found: float
     """Links that were predicted, |A|."""
-    n_sure: int
+    n_sure: float
     """Sure gold links, |S|."""
-    n_found_sure: int
+    n_found_sure: float
     """|A and S|."""
-    n_found_allowed: int
+    n_found_allowed: float
     """|A and P|, where P are the possible links and the sure ones."""
 
     @property
@@ -70,14 +73,30 @@ class LinkScores(NamedTuple):
         return "\n".join(lines)
 
 
-def link_counts(gold: Sequence[Alignment], found: Sequence[Iterable[Link]]) -> LinkCounts:
+def link_counts(
+    gold: Sequence[Alignment],
+    found: Sequence[Iterable[Link]],
+    sample_weight: Sequence[float] | FloatArray | None = None,
+) -> LinkCounts:
     """The counts of a bitext: what was found of each pair against its gold links.
+
+    With `sample_weight`, a number for each pair, its links count so much.
 
     >>> gold = [Alignment(sure=((0, 0), (1, 1)), possible=((1, 2),))]
     >>> link_counts(gold, [[(0, 0), (1, 2), (2, 2)]])
     LinkCounts(n_found=3, n_sure=2, n_found_sure=1, n_found_allowed=2)
     """
-    return _summed(_each(gold, found))
+    each = _each(gold, found)
+    if sample_weight is None:
+        return _summed(each)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (len(each),):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; expected ({len(each)},), a number for each "
+            "pair."
+        )
+    sums = weights @ np.array(each, dtype=np.float64).reshape(-1, len(LinkCounts._fields))
+    return LinkCounts(*sums.tolist())
 
 
 def alignment_scores(

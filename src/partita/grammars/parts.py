@@ -35,6 +35,12 @@ class RuleScores(NamedTuple):
         binary = [self.straight, self.inverted]
         return np.concatenate([np.ravel(self.links), self.deletions, self.insertions, binary])
 
+    def transposed(self) -> "RuleScores":
+        """The same for the pair the other way round: an alignment keeps its score."""
+        return RuleScores(
+            self.links.T, self.insertions, self.deletions, self.straight, self.inverted
+        )
+
     @classmethod
     def from_flat(
         cls, parts: FloatArray, links_shape: tuple[int, ...], n_source: int

@@ -48,13 +48,22 @@ class Neighbourhoods:
 
     @classmethod
     def pairs(cls, n_pairs: int) -> Self:
-        """Sentences 0, 2, 4, ... are observed, and each one's neighbourhood is the next sentence.
+        """Sentences 0, 2, 4, ... are observed; each one's neighbourhood is the next sentence."""
+        is_even = np.arange(2 * n_pairs) % 2 == 0
+        return cls(np.repeat(np.arange(n_pairs), 2), is_even, ~is_even)
+
+    @classmethod
+    def halves(cls, n_pairs: int) -> Self:
+        """The first half is observed, and each one's neighbourhood is its like in the second half.
 
         For two sets of structures of the same sentence, the smaller within the larger: the
         derivations of the observed translation, and those of all translations.
+
+        >>> Neighbourhoods.halves(2).groups
+        array([0, 1, 0, 1])
         """
-        is_even = np.arange(2 * n_pairs) % 2 == 0
-        return cls(np.repeat(np.arange(n_pairs), 2), is_even, ~is_even)
+        is_first = np.arange(2 * n_pairs) < n_pairs
+        return cls(np.tile(np.arange(n_pairs), 2), is_first, ~is_first)
 
 
 class EvidenceContrast(SentenceObjective):
@@ -90,7 +99,7 @@ class ContrastiveEstimation(AdditiveObjective):
     (Smith and Eisner 2005): learning without labels, from what the observed sentence has that its
     neighbours lack. The batch holds the observed sentences and their neighbours (see
     `partita.objectives.neighbourhoods`), and the target, `Neighbourhoods`, says which is which;
-    `sample_weights` has one number per group. With `Neighbourhoods.pairs` this is the marginal
+    `sample_weights` has one number per group. With `Neighbourhoods.halves` this is the marginal
     likelihood of a model with latent variables, log Z(x) - log Z(x, y), for two forests that share
     only features. The gradient of a sentence is its marginals times (its share of the
     neighbourhood - its share of what is observed).

@@ -9,14 +9,22 @@ from partita.cli.families import Family
 from partita.cli.links import read_links
 from partita.cli.models import Model
 from partita.cli.options import Argument, Options, say, write
-from partita.cli.predict.links import OVERRIDES, say_not_aligned, with_overrides
+from partita.cli.predict.links import (
+    DECODING,
+    LIMITS,
+    decoding,
+    marginals,
+    say_not_aligned,
+    with_limits,
+)
 from partita.data.alignments import Alignment
 from partita.data.text import write_text
 
 ARGUMENTS = (
     TARGET,
     Argument("links", str, None, "the right links of the pairs, Pharaoh format", metavar="FILE"),
-    *OVERRIDES,
+    *DECODING,
+    *LIMITS,
     Argument("samples", int, 1000, "drawn for the intervals"),
 )
 
@@ -29,16 +37,16 @@ def run(model: Model, options: Options) -> None:
         raise ValueError("no right links came; name their file by --links.")
     if options.samples < 1:
         raise ValueError(f"--samples is {options.samples}; expected 1 or more.")
-    aligner = with_overrides(model, options)
+    aligner = with_limits(model, options)
     pairs = read_pairs(options.gold, options.target)
     gold = read_links(options.links, pairs)
     say_not_aligned(aligner, pairs)
-    found = aligner.predict(pairs.source, pairs.target)
+    found = aligner.predict(pairs.source, pairs.target, **decoding(options))
     write(str(alignment_scores(gold, found, n_samples=options.samples)))
-    _calibration(aligner.predict_marginals(pairs.source, pairs.target), gold, options.diagram)
+    _calibration(marginals(aligner, pairs, options), gold, options.diagram)
 
 
-def _calibration(marginals: Sequence[Any], gold: Sequence[Alignment], diagram: str | None) -> None:
+def _calibration(found: Sequence[Any], gold: Sequence[Alignment], diagram: str | None) -> None:
     """Of every link that may be; what is possible only is neither right nor wrong."""
     import numpy as np
 
@@ -46,7 +54,7 @@ def _calibration(marginals: Sequence[Any], gold: Sequence[Alignment], diagram: s
     from partita.evaluation import calibration_error, reliability
 
     probabilities, right = [np.zeros(0)], [np.zeros(0, dtype=np.bool_)]
-    for p, alignment in zip(marginals, gold, strict=True):
+    for p, alignment in zip(found, gold, strict=True):
         is_sure, counts = np.zeros(p.shape, dtype=np.bool_), np.ones(p.shape, dtype=np.bool_)
         for link in alignment.sure:
             is_sure[link] = True

@@ -10,30 +10,60 @@ from partita.cli.families import Family
 from partita.cli.links import say_skipped
 from partita.cli.models import Model
 from partita.cli.options import Argument, Options
-from partita.cli.train.aligner import DECODERS, SYMMETRISATIONS
 from partita.data.alignments import Alignment, write_alignments
 from partita.data.bitext import Bitext, SentencePair
 
-OVERRIDES = (
+DECODERS = ("threshold", "risk", "viterbi")
+SYMMETRISATIONS = (
+    "mean",
+    "intersection",
+    "union",
+    "grow-diag",
+    "grow-diag-final",
+    "grow-diag-final-and",
+    "forward",
+    "backward",
+)
+DECODING = (
     Argument(
-        "symmetrisation", str, None, "of two directions (default: as trained)", SYMMETRISATIONS
+        "symmetrisation",
+        str,
+        None,
+        "how two directions become one alignment (default: mean; for viterbi intersection)",
+        SYMMETRISATIONS,
     ),
-    Argument("link_decoder", str, None, "how to choose links (default: as trained)", DECODERS),
-    Argument("threshold", float, None, "least probability of a link (default: as trained)"),
+    Argument("link_decoder", str, "threshold", "how to choose links", DECODERS),
+    Argument("threshold", float, 0.5, "least probability of a link"),
+)
+"""How to choose links; `evaluate` takes the same."""
+LIMITS = (
     Argument("max_words", int, None, "skip longer pairs (default: as trained)"),
     Argument("longer", str, None, "or keep them (default: as trained)", ("skip", "keep")),
 )
-"""Arguments of the aligner that matter when it is used, too."""
+"""Options of the aligner that matter when it is used, too."""
 
 
-def with_overrides(model: Model, options: Options) -> Any:
+def with_limits(model: Model, options: Options) -> Any:
     """The aligner, with what the user wants otherwise than in training."""
-    chosen = {argument.name: getattr(options, argument.name) for argument in OVERRIDES}
-    chosen["decoder"] = chosen.pop("link_decoder")
+    chosen = {argument.name: getattr(options, argument.name) for argument in LIMITS}
     given = {name: value for name, value in chosen.items() if value is not None}
-    if given.get("decoder") == "viterbi" and model.estimator.symmetrisation == "mean":
-        given.setdefault("symmetrisation", "intersection")
     return model.estimator.set_params(**given)
+
+
+def decoding(options: Options) -> dict[str, Any]:
+    """The arguments of `Aligner.predict`."""
+    return {
+        "decoder": options.link_decoder,
+        "threshold": options.threshold,
+        "symmetrisation": options.symmetrisation,
+    }
+
+
+def marginals(aligner: Any, pairs: Bitext, options: Options) -> list[Any]:
+    """Probabilities of links, by the symmetrisation that links are chosen by."""
+    method = options.symmetrisation or "mean"
+    found: list[Any] = aligner.predict_marginals(pairs.source, pairs.target, symmetrisation=method)
+    return found
 
 
 def say_not_aligned(aligner: Any, pairs: Bitext) -> None:
@@ -46,26 +76,25 @@ def run(model: Model, options: Options) -> None:
     """Predict and write."""
     if options.draw is not None:
         check_directory(options.draw)
-    aligner = with_overrides(model, options)
+    aligner = with_limits(model, options)
     pairs = read_pairs(options.input, options.target)
-    source, target = pairs.source, pairs.target
     say_not_aligned(aligner, pairs)
-    found = aligner.predict(source, target)
+    found = aligner.predict(pairs.source, pairs.target, **decoding(options))
     results = [Alignment(tuple(links)) for links in found]
     if options.probability or options.draw is not None:
-        marginals = aligner.predict_marginals(source, target)
+        probabilities = marginals(aligner, pairs, options)
         if options.draw is not None:
-            save_drawings(options.draw, drawings(pairs, found, marginals))
+            save_drawings(options.draw, drawings(pairs, found, probabilities))
         if options.probability:
             results = [
                 Alignment(tuple(links), probabilities={link: float(p[link]) for link in links})
-                for links, p in zip(found, marginals, strict=True)
+                for links, p in zip(found, probabilities, strict=True)
             ]
     write_alignments(options.output, results)
 
 
 def drawings(
-    pairs: Sequence[SentencePair], found: Sequence[Any], marginals: Sequence[Any]
+    pairs: Sequence[SentencePair], found: Sequence[Any], probabilities: Sequence[Any]
 ) -> list[Any]:
     """A grid for each pair; None where a side is empty."""
     from partita import show
@@ -74,8 +103,8 @@ def drawings(
         show.alignment(pair.source, pair.target, links, probabilities=p)
         if pair.source and pair.target
         else None
-        for pair, links, p in zip(pairs, found, marginals, strict=True)
+        for pair, links, p in zip(pairs, found, probabilities, strict=True)
     ]
 
 
-FAMILY = Family("aligners", ("aligner",), run, (TARGET, *OVERRIDES, PROBABILITY, DRAW))
+FAMILY = Family("aligners", ("aligner",), run, (TARGET, *DECODING, *LIMITS, PROBABILITY, DRAW))

@@ -1,83 +1,21 @@
 """`partita train aligner`: links between words, from sentences and their translations."""
 
-import json
-from typing import Any
-
-from partita.cli.bitexts import read_pairs
+from partita.cli.bitexts import read_held_out, read_pairs
 from partita.cli.links import read_links, say_skipped
 from partita.cli.models import estimator_class, save_model
 from partita.cli.options import (
-    Argument,
     Commands,
     Options,
-    add_arguments,
     add_command,
-    given,
+    add_kinds,
+    add_options,
+    make_estimator,
+    read_kind,
     say,
 )
+from partita.cli.parser import Parser
 from partita.data.alignments import Alignment
 from partita.data.bitext import SentencePair
-
-DECODERS = ("threshold", "risk", "viterbi")
-SYMMETRISATIONS = (
-    "mean",
-    "intersection",
-    "union",
-    "grow-diag",
-    "grow-diag-final",
-    "grow-diag-final-and",
-    "forward",
-    "backward",
-)
-
-
-def crf_options(text: str) -> dict[str, Any]:
-    """NAME=VALUE,... as a dictionary; values are JSON, or text.
-
-    >>> crf_options("l2=0.1,name=best")
-    {'l2': 0.1, 'name': 'best'}
-    """
-    options: dict[str, Any] = {}
-    for entry in filter(None, text.split(",")):
-        name, separator, value = entry.partition("=")
-        if not separator:
-            raise ValueError(f"found {entry!r}; expected NAME=VALUE,...")
-        try:
-            options[name] = json.loads(value)
-        except ValueError:
-            options[name] = value
-    return options
-
-
-SYMMETRISATION = Argument(
-    "symmetrisation", str, "mean", "how two directions become one alignment", SYMMETRISATIONS
-)
-THRESHOLD = Argument("threshold", float, 0.5, "least probability of a link")
-MAX_WORDS = Argument("max_words", int, 200, "longer pairs are skipped")
-LONGER = Argument("longer", str, "skip", "what to do with longer pairs", ("skip", "keep"))
-
-ARGUMENTS = (
-    Argument("model", str, "hmm", "kind of model", ("model1", "hmm", "crf")),
-    SYMMETRISATION,
-    Argument("decoder", str, "threshold", "how links are chosen", DECODERS),
-    THRESHOLD,
-    Argument("lowercase", bool, True, "ignore capitals"),
-    Argument("n_letters", int, None, "tell words apart by their first N letters only"),
-    Argument("min_count", int, 1, "words seen less often count as unknown"),
-    Argument("model1_iterations", int, 5, "of Model 1"),
-    Argument("n_iterations", int, 5, "of the hidden Markov models"),
-    Argument("alpha", float, 0.0, "Dirichlet prior on translations, 0 for none"),
-    Argument("null_probability", float, 0.2, "that a word is from no word"),
-    Argument("reach", int, 10, "distance from which on jumps are alike"),
-    Argument("agreement", bool, True, "both directions learn only what both believe"),
-    MAX_WORDS,
-    LONGER,
-    Argument("crf_options", crf_options, None, "of the CRF", metavar="NAME=VALUE,..."),
-    Argument("seed", int, 0, "all randomness follows from it"),
-    Argument("n_threads", int, None, "threads (default: all cores)"),
-    Argument("progress", bool, None, "show progress (default: on a terminal)"),
-)
-"""Those of `Aligner`."""
 
 
 def add(commands: Commands) -> None:
@@ -104,25 +42,41 @@ def add(commands: Commands) -> None:
         metavar=("SOURCE", "TARGET", "LINKS"),
         help="sentences with right links, Pharaoh format, i?j for possible ones (for the CRF)",
     )
-    add_arguments(parser, ARGUMENTS)
+    parser.add_argument(
+        "--held-out",
+        nargs="+",
+        default=None,
+        metavar="FILE",
+        help="pairs that choose the best iteration: one file, or two (see --patience)",
+    )
+    parser.fill = _add_options
 
 
-def run(options: Options) -> None:
-    """Train and write the model."""
+def _add_options(parser: Parser) -> None:
+    from partita.estimators.alignment.models import MODELS
+
+    add_options(parser, estimator_class("aligner"))
+    add_kinds(parser, "model", MODELS)
+
+
+def run(options: Options) -> int:
+    """Train and write the model; 1 if the training was interrupted."""
+    from partita.estimators.alignment.models import MODELS
+
+    model = read_kind(options, "model", MODELS, "hmm")
+    aligner = make_estimator(options, "aligner", model=model)
     pairs, alignments = read_lessons(options)
-    aligner = estimator_class("aligner")(**given(options, ARGUMENTS))
+    held_out = read_held_out(options.held_out)
     source, target = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    aligner.fit(source, target, alignments)
-    say_skipped(aligner.n_empty_, aligner.n_longer_, aligner.max_words)
-    if aligner.crf_ is not None:
-        for skipped in aligner.crf_.skipped:
-            say(f"Latent-variable CRF: {skipped}")
-        if alignments is not None:
-            say(
-                f"Supervised CRF: {aligner.crf_.n_large_gold:,} pairs with gold links are too large"
-            )
+    judges = None if held_out is None else (held_out.source, held_out.target)
+    aligner.fit(source, target, alignments, held_out=judges)
+    say_skipped(aligner.counts_.n_empty, aligner.counts_.n_long, aligner.max_words)
+    for name, counts in aligner.stage_counts_.items():
+        say(f"{name}: {counts}")
+    say(aligner.training_.reason)
     save_model(options.output, aligner, {})
-    say(f"Wrote {options.output}: learnt from {aligner.n_pairs_:,} pairs")
+    say(f"Wrote {options.output}: learnt from {aligner.counts_.n_used:,} pairs")
+    return int(aligner.training_.interrupted)
 
 
 def read_lessons(options: Options) -> tuple[list[SentencePair], list[Alignment | None] | None]:

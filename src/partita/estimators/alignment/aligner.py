@@ -1,92 +1,60 @@
 """`Aligner`: which words of two sentences translate each other."""
 
-import os
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from types import MappingProxyType
-from typing import Any, Literal, Self
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
+from itertools import zip_longest
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from partita.arrays import FloatArray
 from partita.data.alignments import Alignment, Link
-from partita.estimators.alignment.aligner_checks import check_alike, check_arguments, check_links
-from partita.estimators.alignment.generative import Generative, Model1Alignment, for_new_text
-from partita.estimators.alignment.hmm_training import train_both, train_hmm
-from partita.estimators.alignment.symmetrise import (
-    Symmetrisation,
-    above,
-    combined,
-    least_risk,
-    symmetrise,
+from partita.distribution.base import Distribution
+from partita.estimators import files
+from partita.estimators.alignment.generative import Generative
+from partita.estimators.alignment.inspection import AlignerInspection
+from partita.estimators.alignment.itg_links import ItgLinks
+from partita.estimators.alignment.link_model import Direction, LinkDistribution, LinkModel
+from partita.estimators.alignment.material import (
+    PairCounts,
+    PairMaterial,
+    Sentences,
+    check_links,
+    checked_sentence,
+    read_held_out,
+    read_pairs,
 )
-from partita.estimators.alignment.words import Numbered, Words
-from partita.estimators.parameters import Parameters
+from partita.estimators.alignment.models import MODELS, AlignmentModel, ModelName
+from partita.estimators.alignment.symmetrise import (
+    SYMMETRISATIONS,
+    Symmetrisation,
+    least_risk,
+)
+from partita.estimators.alignment.words import Words
+from partita.estimators.answers import in_chunks
+from partita.estimators.base import Estimator, Stored
+from partita.estimators.groups import Runs
+from partita.estimators.options import at_least, declared, option
 from partita.evaluation.alignments import link_counts
-from partita.training.checkpoint import Record
-from partita.training.model_file import read_model, write_model
-from partita.training.progress import choose_display
+from partita.structures.batch import whole_number
+from partita.training import TrainingResult, heed_interruptions
 
-KIND = "aligner"
-"""What a model file says it holds."""
-
-BLOCK = 2000
-"""Pairs that are answered together."""
-
-Sentences = Sequence[Sequence[str]]
+Decoder = Literal["threshold", "risk", "viterbi"]
+DECODERS: tuple[Decoder, ...] = ("threshold", "risk", "viterbi")
+CHUNK = 500
+"""Pairs that are answered together; so their probabilities need not all be held."""
+KINDS: dict[str, type[Generative] | type[ItgLinks]] = {"generative": Generative, "itg": ItgLinks}
+"""Of trained models, by the name in a file."""
 
 
-class Aligner(Parameters):
+@declared
+class Aligner(Estimator, Runs):
     """Links between the words of sentences and their translations, learnt from a bitext alone.
 
-    Parameters
-    ----------
-    model
-        "model1": IBM Model 1, where each word chooses its translation alone. "hmm": a hidden
-        Markov model, where places follow places. "crf": a conditional random field over the
-        derivations of an inversion transduction grammar, with the posteriors of the hidden Markov
-        models among its features; the only one that learns from gold alignments, too.
-    symmetrisation
-        How the two directions, in which a word has at most one link each, become one alignment:
-        see `symmetrise` and `combined`. "mean" and "intersection" (the product) are for
-        probabilities, the others for links. The CRF has one direction, and ignores it.
-    decoder
-        "threshold": the links whose probability is at least `threshold`. "risk": those with the
-        best expected F1. "viterbi": the likeliest alignment (of each direction, symmetrised).
-    threshold
-        See `decoder`. A higher one has more precision and less recall.
-    lowercase, n_letters, min_count
-        What is told apart of words, see `Words`: capitals, letters after the first `n_letters`
-        (a rough stemmer, for a small bitext of a language with many endings), and words that are
-        rarer than `min_count`.
-    model1_iterations, n_iterations
-        Of expectation-maximisation, for Model 1 (where "hmm" begins, too) and for the rest.
-    alpha
-        Of a Dirichlet prior on translations, by variational Bayes; 0 for none. On a large bitext
-        without agreement, 0.01 helps the "viterbi" decoder, since it keeps rare words from
-        explaining everything around them; elsewhere it was found to do harm.
-    null_probability
-        That a word is from no word of the other sentence, for the hidden Markov models.
-    reach
-        The distance from which on jumps are alike.
-    agreement
-        Whether both directions of the hidden Markov model learn only what both believe.
-    max_words, longer
-        Pairs with a longer side are neither learnt from nor aligned (their alignment is empty) if
-        `longer` is "skip"; with "keep" they are pairs like others.
-    crf_options
-        For the CRF, see `ItgAligner`.
-    seed
-        All randomness follows from it; only the CRF has any.
-    n_threads
-        All cores if left out; the model is the same for any number.
-    progress
-        Whether to show progress on standard error; where that is a terminal if left out.
-
-    After `fit` it has `generative_` (both directions), `crf_` or None, `n_pairs_` it learnt from,
-    `n_empty_` and `n_longer_` that it left out, and `history_`, a list of (stage, iteration,
-    log-likelihood).
+    A `model` is one of `Model1(...)`, `HiddenMarkovAlignment(...)` and `ItgAlignment(...)`, with
+    options of its own, or a name for one with good defaults. After `fit` it has `model_`, what was
+    learnt, `counts_` (how many pairs were used, and why others were not), `training_` (the last
+    run), `stages_` (all runs by name) and `stage_counts_`.
 
     >>> french = [["la", "maison", "bleue"], ["la", "fleur", "bleue"], ["la", "maison"]]
     >>> english = [["the", "blue", "house"], ["the", "blue", "flower"], ["the", "house"]]
@@ -95,48 +63,36 @@ class Aligner(Parameters):
     [[(0, 0), (1, 1)]]
     """
 
-    def __init__(
-        self,
-        model: Literal["model1", "hmm", "crf"] = "hmm",
-        *,
-        symmetrisation: Symmetrisation = "mean",
-        decoder: Literal["threshold", "risk", "viterbi"] = "threshold",
-        threshold: float = 0.5,
-        lowercase: bool = True,
-        n_letters: int | None = None,
-        min_count: int = 1,
-        model1_iterations: int = 5,
-        n_iterations: int = 5,
-        alpha: float = 0.0,
-        null_probability: float = 0.2,
-        reach: int = 10,
-        agreement: bool = True,
-        max_words: int = 200,
-        longer: Literal["skip", "keep"] = "skip",
-        crf_options: dict[str, Any] | None = None,
-        seed: int = 0,
-        n_threads: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.model = model
-        self.symmetrisation = symmetrisation
-        self.decoder = decoder
-        self.threshold = threshold
-        self.lowercase = lowercase
-        self.n_letters = n_letters
-        self.min_count = min_count
-        self.model1_iterations = model1_iterations
-        self.n_iterations = n_iterations
-        self.alpha = alpha
-        self.null_probability = null_probability
-        self.reach = reach
-        self.agreement = agreement
-        self.max_words = max_words
-        self.longer = longer
-        self.crf_options = crf_options
-        self.seed = seed
-        self.n_threads = n_threads
-        self.progress = progress
+    kind: ClassVar[str] = "aligner"
+    model_: LinkModel = field(init=False)
+    counts_: PairCounts = field(init=False)
+    stages_: dict[str, TrainingResult] = field(init=False)
+    """The runs of `fit` in their order; none after `load`."""
+    stage_counts_: dict[str, PairCounts] = field(init=False)
+    """What became of the pairs in stages that cannot take all that are usable."""
+
+    model: ModelName | AlignmentModel = option(
+        "hmm",
+        '"model1": IBM Model 1, where each word chooses its translation alone; "hmm": a hidden '
+        'Markov model, where places follow places; "crf": a conditional random field over the '
+        "derivations of an inversion transduction grammar, which also learns from gold "
+        "alignments; or an object with options of its own: `Model1`, `HiddenMarkovAlignment`, "
+        "`ItgAlignment`",
+    )
+    lowercase: bool = option(True, "ignore capitals")
+    n_letters: int | None = option(
+        None,
+        "tell words apart by so many first letters: a rough stemmer, for a small bitext of a "
+        "language with many endings",
+        at_least(1),
+    )
+    min_count: int = option(1, "words seen less often count as unknown", at_least(1))
+    max_words: int = option(
+        200, "pairs with more words on a side are neither learnt from nor aligned", at_least(1)
+    )
+    longer: Literal["skip", "keep"] = option(
+        "skip", 'what becomes of pairs with more than max_words words; "keep" makes them as others'
+    )
 
     # ------------------------------------------------------------------ learning
 
@@ -144,166 +100,261 @@ class Aligner(Parameters):
         self,
         source: Sentences,
         target: Sentences,
-        alignments: Sequence[Alignment | None] | None = None,
+        alignments: Iterable[Alignment | None] | None = None,
+        *,
+        held_out: tuple[Sentences, Sentences] | None = None,
+        sample_weight: Sequence[float] | FloatArray | None = None,
     ) -> Self:
         """Learn from sentences and their translations, lists of words.
 
         `alignments` are gold links of some or all pairs (None for a pair without), for the CRF;
-        what is `possible` may be linked or not. Pairs with an empty side teach nothing.
+        what is `possible` may be linked or not. The likelihood of `held_out`, source and target
+        sentences, says which iteration was best. `sample_weight` has a number for each pair. Pairs
+        with an empty side teach nothing.
         """
-        self._check()
-        if alignments is not None and self.model != "crf":
+        self.check()
+        model = self.chosen_model()
+        if alignments is not None and not model.learns_from_gold:
             raise ValueError(
                 f"gold alignments came, but the model {self.model!r} learns from words alone; use "
                 "model='crf', or leave them out."
             )
-        check_alike(source, target, alignments)
-        if alignments is not None:
-            check_links(source, target, alignments)
-        usable = self._usable(source, target)
-        self.n_pairs_ = len(usable)
-        self.n_empty_ = sum(1 for a, b in zip(source, target, strict=True) if not (a and b))
-        self.n_longer_ = len(source) - self.n_pairs_ - self.n_empty_
-        if not usable:
+        material = read_pairs(source, target, alignments=alignments, sample_weight=sample_weight)
+        judges = read_held_out(held_out)
+        pairs = self._usable(material)
+        if not len(pairs):
             raise ValueError(
-                f"there is nothing to learn from: of {len(source)} pairs, {self.n_empty_} have an "
-                f"empty side and {self.n_longer_} more than {self.max_words} words on a side. Give "
-                "others, raise max_words, or set longer='keep'."
+                f"there is nothing to learn from ({pairs.counts}); expected pairs with words on "
+                f"both sides, at most {self.max_words}. Give others, raise max_words, or set "
+                "longer='keep'."
             )
-        sources, targets = [source[k] for k in usable], [target[k] for k in usable]
-        self.generative_ = self._train_generative(sources, targets)
-        self.crf_: Any = None
-        if self.model == "crf":
-            from partita.estimators.alignment.itg_aligner import ItgAligner
-
-            gold = None if alignments is None else [alignments[k] for k in usable]
-            options = {
-                **(self.crf_options or {}),
-                "seed": self.seed,
-                "n_threads": self.n_threads,
-                "progress": self.progress,
-            }
-            self.crf_ = ItgAligner.train(self.generative_, sources, targets, gold, options)
+        words = self._words(pairs.source), self._words(pairs.target)
+        with heed_interruptions():
+            learnt = model.learn(words, pairs, judges, self)
+        self.model_, self.counts_ = learnt.model, pairs.counts
+        self.stages_, self.stage_counts_ = learnt.stages, learnt.counts
+        self.training_ = list(learnt.stages.values())[-1]
         return self
 
-    def _train_generative(self, source: Sentences, target: Sentences) -> Generative:
-        words = [
-            Words.learn(
-                side,
-                min_count=self.min_count,
-                lowercase=self.lowercase,
-                n_letters=self.n_letters,
-            )
-            for side in (source, target)
-        ]
-        numbers = words[0].encode(source), words[1].encode(target)
-        n_iterations = self.model1_iterations
-        if self.model != "model1":
-            n_iterations += self.n_iterations
-        display = choose_display(self.progress)
-        display.begin(n_iterations)
-        self.history_: list[tuple[str, int, float]] = []
-        begin = time.perf_counter()
+    def chosen_model(self) -> AlignmentModel:
+        """The model that `model` stands for."""
+        return MODELS[self.model]() if isinstance(self.model, str) else self.model
 
-        def report(stage: str, iteration: int, log_likelihood: float) -> None:
-            self.history_.append((stage, iteration, log_likelihood))
-            done = iteration + (self.model1_iterations if stage == "HMM" else 0)
-            seconds = time.perf_counter() - begin
-            display.show(Record(done, -log_likelihood, float("nan"), float("nan"), seconds))
-
-        try:
-            models = self._train_directions(numbers, len(words[0]), len(words[1]), report)
-        finally:
-            display.end()
-        forward, backward = (
-            replace(model, table=for_new_text(model.table, one, two))
-            for model, one, two in zip(models, words, words[::-1], strict=True)
-        )
-        return Generative(words[0], words[1], forward, backward)
-
-    def _train_directions(
-        self, numbers: tuple[Numbered, Numbered], n_source: int, n_target: int, report: Any
-    ) -> Sequence[Any]:
-        n_threads = self.n_threads or os.cpu_count() or 1
-        shared = {"alpha": self.alpha, "n_threads": n_threads, "on_iteration": report}
-        if self.model == "model1":
-            tables = train_both(
-                *numbers, n_source, n_target, n_iterations=self.model1_iterations, **shared
-            )
-            return [Model1Alignment(table) for table in tables]
-        return train_hmm(
-            *numbers,
-            n_source,
-            n_target,
-            model1_iterations=self.model1_iterations,
-            n_iterations=self.n_iterations,
-            null_probability=self.null_probability,
-            reach=self.reach,
-            agreement=self.agreement,
-            **shared,
+    def _words(self, sentences: Sequence[Sequence[str]]) -> Words:
+        return Words.learn(
+            sentences,
+            min_count=self.min_count,
+            lowercase=self.lowercase,
+            n_letters=self.n_letters,
         )
 
-    # ------------------------------------------------------------------ asking
+    def _usable(self, pairs: PairMaterial) -> PairMaterial:
+        return pairs.full().short(self.max_words if self.longer == "skip" else None)
 
-    def predict(self, source: Sentences, target: Sentences) -> list[list[Link]]:
-        """The links (i, j) of each pair, positions from 0, ascending; see `decoder`.
+    def _check_together(self) -> None:
+        super()._check_together()
+        for name in ("checkpoint", "log"):
+            if getattr(self, name) is not None and not self.chosen_model().learns_from_gold:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}, but the model {self.model!r} is learnt in "
+                    "a few iterations, of which no file is written; expected model='crf' with it."
+                )
+
+    # ------------------------------------------------------------------ links
+
+    def predict(
+        self,
+        source: Sentences,
+        target: Sentences,
+        *,
+        decoder: Decoder = "threshold",
+        threshold: float = 0.5,
+        symmetrisation: Symmetrisation | None = None,
+    ) -> list[list[Link]]:
+        """The links (i, j) of each pair, positions from 0, ascending.
+
+        Parameters
+        ----------
+        decoder
+            "threshold": the links whose probability is at least `threshold`. "risk": those with
+            the best expected F1. "viterbi": the likeliest alignment (of each direction,
+            symmetrised).
+        threshold
+            A higher one has more precision and less recall.
+        symmetrisation
+            How the two directions, in which a word has at most one link each, become one
+            alignment: see `symmetrise` and `combined`. "mean", of probabilities, if left out, and
+            "intersection" for "viterbi". The CRF has one direction, and ignores it.
 
         One list for each pair; empty for pairs that are skipped, see `max_words`.
         """
-        self._check_fitted()
-        check_alike(source, target, None)
-        found: list[list[Link]] = []
-        # A few at a time, so that their probabilities need not all be held.
-        for start in range(0, len(source), BLOCK):
-            block = slice(start, start + BLOCK)
-            found += self._predict(source[block], target[block])
-        return found
-
-    def _predict(self, source: Sentences, target: Sentences) -> list[list[Link]]:
-        if self.decoder == "viterbi":
-            return self._viterbi(source, target)
-        grows = self.crf_ is None and self.symmetrisation.startswith("grow")
-        if self.decoder == "threshold" and grows:
-            return [
-                symmetrise(above(p, self.threshold), above(q, self.threshold), self.symmetrisation)
-                for p, q in self.directed_marginals(source, target)
-            ]
-        marginals = self.predict_marginals(source, target)
-        if self.decoder == "risk":
-            return [least_risk(p) for p in marginals]
-        return [above(p, self.threshold) for p in marginals]
-
-    def predict_marginals(self, source: Sentences, target: Sentences) -> list[FloatArray]:
-        """The probability of every link, (n, m) for each pair; zeros for pairs that are skipped."""
-        self._check_fitted()
-        if self.crf_ is not None:
-            return self._for_usable(
-                source, target, self.crf_.posteriors, lambda n, m: np.zeros((n, m))
+        return list(
+            self.predict_stream(
+                source,
+                target,
+                decoder=decoder,
+                threshold=threshold,
+                symmetrisation=symmetrisation,
             )
-        pairs = self.directed_marginals(source, target)
-        return [combined(p, q, self.symmetrisation) for p, q in pairs]
+        )
+
+    def predict_stream(
+        self,
+        source: Sentences,
+        target: Sentences,
+        *,
+        decoder: Decoder = "threshold",
+        threshold: float = 0.5,
+        symmetrisation: Symmetrisation | None = None,
+        chunk: int = CHUNK,
+    ) -> Iterator[list[Link]]:
+        """As `predict`, one answer after the other; reads `chunk` pairs at a time."""
+        check_decoding(decoder, threshold, symmetrisation)
+        if decoder == "viterbi":
+            method = symmetrisation or "intersection"
+
+            def links(source: Any, target: Any) -> list[list[Link]]:
+                return self.model_.best(source, target, method)
+
+        elif decoder == "risk":
+            method = symmetrisation or "mean"
+
+            def links(source: Any, target: Any) -> list[list[Link]]:
+                return [least_risk(p) for p in self.model_.probabilities(source, target, method)]
+
+        else:
+            method = symmetrisation or "mean"
+
+            def links(source: Any, target: Any) -> list[list[Link]]:
+                return self.model_.above(source, target, threshold, method)
+
+        return self._ask(source, target, links, lambda n, m: [], chunk=chunk)
+
+    def predict_marginals(
+        self, source: Sentences, target: Sentences, *, symmetrisation: Symmetrisation = "mean"
+    ) -> list[FloatArray]:
+        """The probability of every link, (n, m) for each pair; zeros for pairs that are skipped."""
+        check_decoding("threshold", 0.5, symmetrisation)
+
+        def marginals(source: Any, target: Any) -> list[FloatArray]:
+            return self.model_.probabilities(source, target, symmetrisation)
+
+        return list(self._ask(source, target, marginals, lambda n, m: np.zeros((n, m))))
 
     def directed_marginals(
         self, source: Sentences, target: Sentences
     ) -> list[tuple[FloatArray, FloatArray]]:
         """The probability of every link by either direction of the generative model."""
         self._check_fitted()
-        return self._for_usable(
-            source,
-            target,
-            self.generative_.posteriors,
-            lambda n, m: (np.zeros((n, m)), np.zeros((n, m))),
+        return list(
+            self._ask(
+                source,
+                target,
+                self.model_.directed,
+                lambda n, m: (np.zeros((n, m)), np.zeros((n, m))),
+            )
         )
 
-    def _viterbi(self, source: Sentences, target: Sentences) -> list[list[Link]]:
-        if self.crf_ is not None:
-            return self._for_usable(source, target, self.crf_.best, lambda n, m: [])
-        found = self._for_usable(source, target, self.generative_.best, lambda n, m: ([], []))
-        return [symmetrise(p, q, self.symmetrisation) for p, q in found]
+    def score(
+        self,
+        source: Sentences,
+        target: Sentences,
+        alignments: Sequence[Alignment],
+        sample_weight: Sequence[float] | FloatArray | None = None,
+    ) -> float:
+        """1 - AER of the predicted links, so that more is better.
 
-    def score(self, source: Sentences, target: Sentences, alignments: Sequence[Alignment]) -> float:
-        """1 - AER of the predicted links, so that more is better."""
-        return 1 - link_counts(alignments, self.predict(source, target)).error_rate
+        With `sample_weight`, a number for each pair, its links count so much.
+        """
+        found = self.predict(source, target)
+        return 1 - link_counts(alignments, found, sample_weight).error_rate
+
+    # ------------------------------------------------------------------ probabilities
+
+    def k_best(
+        self, source: Sentences, target: Sentences, k: int, *, direction: Direction = "forward"
+    ) -> list[list[tuple[list[Link], float]]]:
+        """The k most probable alignments of each pair, with their log-probabilities.
+
+        Of a generative model in one direction: "forward", where every target word comes from one
+        source word or none, or "backward". Of the CRF those of the translation CRF in that
+        direction, or of the one that learnt from gold links. A pair without words on a side has
+        one alignment.
+        """
+        whole_number("k", k, 1)
+
+        def best(pair: LinkDistribution) -> list[tuple[list[Link], float]]:
+            total = float(pair.p.inference.log_partition[0])
+            found = pair.p.structures.k_best(pair.p.scores, k)[0]
+            return [(pair.links(each), float(score) - total) for each, score in found]
+
+        return self._ask_each(source, target, direction, best, lambda: [([], 0.0)])
+
+    def sample(
+        self,
+        source: Sentences,
+        target: Sentences,
+        size: int,
+        rng: np.random.Generator,
+        *,
+        direction: Direction = "forward",
+    ) -> list[list[list[Link]]]:
+        """`size` independent alignments of each pair, drawn exactly; see `k_best`."""
+        whole_number("size", size, 1)
+
+        def drawn(pair: LinkDistribution) -> list[list[Link]]:
+            p = pair.p
+            samples = p.structures.sample(p.scores, p.inference, size, rng)[0]
+            return [pair.links(each) for each in samples]
+
+        return self._ask_each(source, target, direction, drawn, lambda: [[] for _ in range(size)])
+
+    def entropy(
+        self, source: Sentences, target: Sentences, *, direction: Direction = "forward"
+    ) -> FloatArray:
+        """The exact entropy of each pair's alignment, in nats; see `k_best`."""
+
+        def value(pair: LinkDistribution) -> float:
+            return float(np.ravel(pair.p.entropy)[0])
+
+        return np.array(self._ask_each(source, target, direction, value, float))
+
+    def log_prob(
+        self,
+        source: Sentences,
+        target: Sentences,
+        links: Iterable[Sequence[Link]],
+        *,
+        direction: Direction = "forward",
+    ) -> FloatArray:
+        """The log-probability of the links of each pair, given both sentences; see `k_best`."""
+        pairs = read_pairs(source, target)
+        given = [Alignment(tuple((int(i), int(j)) for i, j in each)) for each in links]
+        check_links(pairs.source, pairs.target, given)
+        waiting = iter(given)
+
+        def value(pair: LinkDistribution | None) -> float:
+            each = next(waiting)
+            if pair is None:
+                return 0.0
+            counts = pair.p.structures.counts([pair.structure(each.links)])
+            return float(pair.p.flat_score(counts)[0] - pair.p.inference.log_partition[0])
+
+        return np.array(
+            self._ask_each(pairs.source, pairs.target, direction, value, lambda: value(None))
+        )
+
+    def distribution(
+        self, source: Sequence[str], target: Sequence[str], *, direction: Direction = "forward"
+    ) -> Distribution:
+        """The distribution over the alignments of one pair, for every other question.
+
+        A linear chain over target words for a generative model, whose tag i is source place i (and
+        others are none); alignments of an ITG for the CRF.
+        """
+        if not (len(source) and len(target)):
+            raise ValueError("a sentence has no words; expected some on both sides.")
+        return self._distribution(source, target, direction).p
 
     def best_translations(self, k: int = 5) -> list[tuple[str, str, float]]:
         """The k likeliest target words of each word that training saw, with t(target | source).
@@ -315,82 +366,105 @@ class Aligner(Parameters):
         [('la', 'the'), ('fleur', 'flower')]
         """
         self._check_fitted()
-        words = self.generative_.source_words.names, self.generative_.target_words.names
-        pairs, probabilities = self.generative_.forward.table.best(k)
-        return [
-            (words[0][i], words[1][j], p)
-            for (i, j), p in zip(pairs.tolist(), probabilities.tolist(), strict=True)
-            if i > 1 < j
-        ]
+        return self.model_.translations(k)
 
-    def _usable(self, source: Sentences, target: Sentences) -> list[int]:
-        """The places of pairs that have words on both sides, and not too many."""
-        most = self.max_words if self.longer == "skip" else float("inf")
-        return [
-            place
-            for place, (a, b) in enumerate(zip(source, target, strict=True))
-            if 0 < len(a) <= most and 0 < len(b) <= most
-        ]
-
-    def _for_usable(
-        self, source: Sentences, target: Sentences, ask: Any, nothing: Any
-    ) -> list[Any]:
-        """What `ask` finds in each usable pair, and `nothing(n, m)` for the others."""
-        check_alike(source, target, None)
-        usable = self._usable(source, target)
-        answers = [nothing(len(a), len(b)) for a, b in zip(source, target, strict=True)]
-        found = ask([source[k] for k in usable], [target[k] for k in usable])
-        for place, answer in zip(usable, found, strict=True):
-            answers[place] = answer
-        return answers
-
-    # ------------------------------------------------------------------ files
-
-    def save(
-        self, path: str | os.PathLike[str], more: Mapping[str, Any] = MappingProxyType({})
-    ) -> None:
-        """Write the model to a file that `load` reads; `more` entries of its header are yours."""
+    def inspect(self, n_words: int = 10) -> AlignerInspection:
+        """What the aligner is, and the likeliest translations of the most frequent words."""
         self._check_fitted()
-        header = {
-            **more,
-            "kind": "model",
-            "estimator": KIND,
-            "options": self.get_params(),
-            "n_pairs": self.n_pairs_,
-            "generative": self.generative_.header(),
-            "crf": None if self.crf_ is None else self.crf_.header(),
-        }
-        arrays = {f"generative.{name}": a for name, a in self.generative_.arrays().items()}
-        if self.crf_ is not None:
-            arrays |= {f"crf.{name}": array for name, array in self.crf_.arrays().items()}
-        write_model(path, header, arrays)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Aligner":
-        """The model that `save` wrote, to the last bit."""
-        contents = read_model(path, estimator=KIND)
-        header = contents.header
-        aligner = cls(**header["options"])
-        aligner.n_pairs_ = header["n_pairs"]
-        parts: dict[str, dict[str, Any]] = {"generative": {}, "crf": {}}
-        for name, array in contents.arrays.items():
-            part, _, key = name.partition(".")
-            parts[part][key] = array
-        aligner.generative_ = Generative.restored(header["generative"], parts["generative"])
-        aligner.crf_ = None
-        if header["crf"] is not None:
-            from partita.estimators.alignment.itg_aligner import ItgAligner
-
-            aligner.crf_ = ItgAligner.restored(header["crf"], parts["crf"], aligner.generative_)
-        return aligner
+        facts = self.model_.facts() | {"learnt from": str(self.counts_)}
+        return AlignerInspection(facts, self.model_.tables(n_words))
 
     # ------------------------------------------------------------------ helpers
 
-    def _check(self) -> None:
-        """Arguments that make no sense, before anything is computed."""
-        check_arguments(self)
+    def _ask(
+        self, source: Sentences, target: Sentences, ask: Any, nothing: Any, *, chunk: int = CHUNK
+    ) -> Iterator[Any]:
+        """What `ask` finds in each usable pair, and `nothing(n, m)` for the others."""
+        self._check_fitted()
+        self.check()
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "generative_"):
-            raise RuntimeError("the aligner was not trained; call fit, or load a model.")
-        self._check()
+        def answer(first: int, read: list[Any]) -> list[Any]:
+            pairs = read_pairs([x for x, _ in read], [y for _, y in read])
+            answers = [nothing(len(x), len(y)) for x, y in read]
+            places = self._usable_places(pairs)
+            found = ask([pairs.source[k] for k in places], [pairs.target[k] for k in places])
+            for place, each in zip(places, found, strict=True):
+                answers[place] = each
+            return answers
+
+        return in_chunks(_zipped(source, target), answer, workers=self.workers, chunk=chunk)
+
+    def _usable_places(self, pairs: PairMaterial) -> list[int]:
+        most = self.max_words if self.longer == "skip" else np.inf
+        n, m = pairs.lengths
+        places = np.flatnonzero((n > 0) & (m > 0) & (np.maximum(n, m) <= most))
+        return list(map(int, places))
+
+    def _ask_each(
+        self, source: Sentences, target: Sentences, direction: Direction, ask: Any, nothing: Any
+    ) -> list[Any]:
+        """What `ask` finds in the distribution of each pair, one after the other."""
+        self._check_fitted()
+        return [
+            ask(self._distribution(x, y, direction)) if x and y else nothing()
+            for x, y in _zipped(source, target)
+        ]
+
+    def _distribution(
+        self, source: Sequence[str], target: Sequence[str], direction: Direction
+    ) -> LinkDistribution:
+        self._check_fitted()
+        if direction not in ("forward", "backward"):
+            raise ValueError(f"direction is {direction!r}; expected 'forward' or 'backward'.")
+        return self.model_.distribution(source, target, direction)
+
+    def _stored(self) -> Stored:
+        kind = next(name for name, each in KINDS.items() if isinstance(self.model_, each))
+        header = {
+            "kind_of_model": kind,
+            "model": self.model_.header(),
+            "counts": vars(self.counts_),
+        }
+        return Stored(header, files.prefixed("model", self.model_.arrays()))
+
+    def _restore(self, stored: Stored) -> None:
+        header, arrays = stored.header["model"], files.under("model", stored.arrays)
+        self.model_ = KINDS[stored.header["kind_of_model"]].restored(header, arrays)
+        self.counts_ = PairCounts(**stored.header["counts"])
+        self.stages_, self.stage_counts_ = {}, {}
+
+
+def check_decoding(decoder: str, threshold: float, symmetrisation: str | None) -> None:
+    """Arguments of `predict` that make no sense, before anything is computed."""
+    if decoder not in DECODERS:
+        raise ValueError(f"decoder is {decoder!r}; expected one of {', '.join(DECODERS)}.")
+    if symmetrisation is not None and symmetrisation not in SYMMETRISATIONS:
+        raise ValueError(
+            f"symmetrisation is {symmetrisation!r}; expected one of {', '.join(SYMMETRISATIONS)}."
+        )
+    if decoder == "viterbi" and symmetrisation == "mean":
+        raise ValueError(
+            "symmetrisation is 'mean', of probabilities, but the decoder is 'viterbi', which has "
+            "links only; expected another decoder, or a symmetrisation such as 'intersection' or "
+            "'grow-diag'."
+        )
+    if not 0 < threshold <= 1:
+        raise ValueError(
+            f"threshold is {threshold}; expected above 0, at most 1. (At 0 all words would be "
+            "linked.)"
+        )
+
+
+def _zipped(
+    source: Sentences, target: Sentences
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Pairs as they come, or an error where one side ends before the other."""
+    missing = object()
+    for index, (x, y) in enumerate(zip_longest(source, target, fillvalue=missing)):
+        if x is missing or y is missing:
+            n_source, n_target = (f"{index}" if each is missing else "more" for each in (x, y))
+            raise ValueError(
+                f"there are {n_source} source and {n_target} target sentences; expected as many of "
+                "each."
+            )
+        yield checked_sentence("source", index, x), checked_sentence("target", index, y)  # type: ignore[arg-type]

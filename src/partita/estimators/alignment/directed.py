@@ -1,14 +1,17 @@
 """What every model of alignment in one direction answers: links of target words to source words."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
+from partita.distribution.linear_chain import LinearChain
 from partita.estimators.alignment.model1 import WordTable
-from partita.estimators.alignment.words import Numbered
+from partita.estimators.alignment.words import Numbered, WordNumbers
+from partita.kernels.bitext import model1
 from partita.structures.batch import offsets as offsets_of
 
 MOST_CELLS = 2**22
@@ -27,6 +30,18 @@ class DirectedModel(ABC):
     @abstractmethod
     def _best(self, source: Numbered, target: Numbered) -> IntArray:
         """The source place of every target word in the likeliest alignments; -1 is none."""
+
+    @abstractmethod
+    def with_table(self, table: WordTable) -> Self:
+        """The same model with other word probabilities."""
+
+    @abstractmethod
+    def distribution(self, source: WordNumbers, target: WordNumbers) -> LinearChain:
+        """The alignments of one pair as a linear chain: tag i < n is place i, others are none."""
+
+    @abstractmethod
+    def tags(self, places: Sequence[int], n_source: int) -> list[int]:
+        """The tags of that chain for the source place of each target word, -1 for none."""
 
     @abstractmethod
     def header(self) -> dict[str, Any]:
@@ -69,6 +84,58 @@ class DirectedModel(ABC):
             flat, ends = self._best(sources, targets), targets.offsets.tolist()
             found += [flat[begin:end] for begin, end in zip(ends[:-1], ends[1:], strict=True)]
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class DirectedModel1(DirectedModel):
+    """IBM Model 1 as a model of alignment: every target word chooses its source word alone."""
+
+    table: WordTable
+
+    def _posteriors(self, source: Numbered, target: Numbered) -> tuple[FloatArray, FloatArray]:
+        cells = self.table.cells(source, target)
+        out = np.empty_like(cells)
+        log_likelihood: FloatArray = model1.posteriors(cells, *_shape(source, target), out)
+        return out, log_likelihood
+
+    def _best(self, source: Numbered, target: Numbered) -> IntArray:
+        out = np.empty(len(target.numbers), dtype=np.int64)
+        model1.best(self.table.cells(source, target), *_shape(source, target), out)
+        return out
+
+    def with_table(self, table: WordTable) -> Self:
+        """The same with other probabilities."""
+        return replace(self, table=table)
+
+    def distribution(self, source: WordNumbers, target: WordNumbers) -> LinearChain:
+        """A chain of n + 1 tags without transitions; tag n is the empty word."""
+        with np.errstate(divide="ignore"):
+            words = np.log(self.table.matrix(source, target) / (len(source) + 1))
+        # A word that nothing can be translated to says nothing.
+        words[:, (words == -np.inf).all(axis=0)] = -np.log(len(words))
+        return LinearChain(np.roll(words, -1, axis=0).T, np.zeros((len(words), len(words))))
+
+    def tags(self, places: Sequence[int], n_source: int) -> list[int]:
+        """Places, and n for none."""
+        return [place if place >= 0 else n_source for place in places]
+
+    def header(self) -> dict[str, Any]:
+        """What a model file says about it, beside `arrays`."""
+        return {}
+
+    def arrays(self) -> dict[str, Array]:
+        """The numbers for a model file."""
+        return self.table.arrays()
+
+    @classmethod
+    def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
+        """The model that `arrays` describes."""
+        return cls(WordTable.restored(arrays))
+
+
+def _shape(source: Numbered, target: Numbered) -> tuple[IntArray, IntArray, IntArray]:
+    n_source = source.n_words + 1
+    return offsets_of(n_source * target.n_words), n_source, target.n_words
 
 
 def _blocks(source: Numbered, target: Numbered) -> Iterator[tuple[Numbered, Numbered]]:

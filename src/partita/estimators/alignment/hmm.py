@@ -1,7 +1,7 @@
 """The hidden Markov model of alignment: words translate words, and places follow places."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,20 +18,21 @@ from partita.structures.batch import offsets as offsets_of
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenMarkovAlignment(DirectedModel):
+class DirectedHiddenMarkov(DirectedModel):
     """p(target, alignment | source): a chain over the places that target words come from.
 
     From place k, a target word comes from place i with probability (1 - p0) p(i | k), see `Jumps`,
     or from the empty word, with p0, and the place stays k. A posterior costs O(n) for each target
     word, since distances are clipped.
 
-    >>> from partita.estimators.alignment.hmm_training import train_hmm
+    >>> from partita.estimators.alignment.em import Course, learn_directions
     >>> from partita.estimators.alignment.words import Words
     >>> french = [["la", "maison", "bleue"], ["la", "fleur", "bleue"], ["la", "maison"]]
     >>> english = [["the", "blue", "house"], ["the", "blue", "flower"], ["the", "house"]]
     >>> source, target = Words.learn(french), Words.learn(english)
     >>> numbers = source.encode(french), target.encode(english)
-    >>> forward, backward = train_hmm(*numbers, len(source), len(target))
+    >>> course = Course(n_iterations=5)
+    >>> (forward, backward), _ = learn_directions((*numbers, len(source), len(target)), course)
     >>> forward.best(*numbers)[0]  # the places that the, blue and house come from
     array([0, 2, 1])
     """
@@ -84,6 +85,18 @@ class HiddenMarkovAlignment(DirectedModel):
         places = np.arange(n, 2 * n + 1)
         pairwise[places, places] = stay
         return LinearChain(unary, pairwise)
+
+    def with_table(self, table: WordTable) -> Self:
+        """The same jumps with other word probabilities."""
+        return replace(self, table=table)
+
+    def tags(self, places: Sequence[int], n_source: int) -> list[int]:
+        """Places; for none n + the last place, 2 n before the first jump."""
+        tags, last = [], n_source
+        for place in places:
+            last = place if place >= 0 else last
+            tags.append(place if place >= 0 else n_source + last)
+        return tags
 
     def header(self) -> dict[str, Any]:
         """What a model file says about it, beside `arrays`."""

@@ -165,11 +165,14 @@ def train_model1(
 class Learner:
     """Model 1 while it learns; `table` has a probability and a count for each entry."""
 
-    def __init__(self, meetings: Meetings, n_target: int, alpha: float) -> None:
+    def __init__(
+        self, meetings: Meetings, n_target: int, alpha: float, weights: FloatArray | None = None
+    ) -> None:
         if not 0 <= alpha < np.inf:
             raise ValueError(f"alpha is {alpha}; expected a number, 0 or more.")
         even = 1.0 / (n_target - 1)
         self.meetings, self.alpha = meetings, alpha
+        self.weights = np.ones(len(meetings.n_source)) if weights is None else weights
         self.table = np.zeros((len(meetings.targets), 2))
         self.table[:, 0] = even
         # A word that no sentence has, as the unknown one, may mean anything.
@@ -179,7 +182,9 @@ class Learner:
         """One iteration of expectation-maximisation; the log-likelihood before it."""
         meetings = self.meetings
         shape = meetings.cell_offsets, meetings.n_source, meetings.n_target
-        log_likelihood: float = model1.expected_counts(meetings.cells, *shape, self.table)
+        log_likelihood: float = model1.expected_counts(
+            meetings.cells, *shape, self.weights, self.table
+        )
         self.maximise()
         return log_likelihood
 

@@ -188,7 +188,7 @@ class _Replay:
         It starts from the `last` model where it can: a few labels more change little.
         """
         used = [index for index, tags in enumerate(shown) if any(tag != UNKNOWN for tag in tags)]
-        params = self.estimator.get_params()
+        params = self.estimator.get_params(deep=False)
         if last is not None and params.get("warm_start", last) is None:
             params["warm_start"] = last
         copy = type(self.estimator)(**params)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from partita.arrays import Array, FloatArray
-from partita.estimators.alignment.hmm_training import train_hmm
+from partita.estimators.alignment.em import Course, learn_directions
 from partita.estimators.alignment.symmetrise import symmetrise
 from partita.estimators.alignment.words import Words as Vocabulary
 from partita.estimators.translation.decoding import Scored
@@ -132,8 +132,8 @@ def _rules(
     sides = [words for words, _ in pairs], [words for _, words in pairs]
     words = Vocabulary.learn(sides[0]), Vocabulary.learn(sides[1])
     numbers = words[0].encode(sides[0]), words[1].encode(sides[1])
-    forward, backward = train_hmm(
-        *numbers, len(words[0]), len(words[1]), model1_iterations=options.model1_iterations
+    (forward, backward), _ = learn_directions(
+        (*numbers, len(words[0]), len(words[1])), Course(options.model1_iterations, 5)
     )
     say(f"Aligned {len(pairs):,} pairs")
     counts: Counter[RulePair] = Counter()

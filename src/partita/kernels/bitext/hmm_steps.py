@@ -2,7 +2,8 @@
 
 Arrays that belong together come as tuples:
 
-    places = (cells, cell_offsets, n_source, n_target)    see `word_pairs`; the empty word counts
+    places = (cells, cell_offsets, n_source, n_target, weights)    see `word_pairs`; the empty word
+                                                          counts; weights are those of pairs
     model  = (table, jumps, starts)                       see `model1` and `bitext.hmm`
     counts = (jump_counts, departures, start_counts)      departures[n, 0] from outside, [n, 1 + k]
 
@@ -67,25 +68,39 @@ def read_cells(table, cells, first, values):
 @kernel
 def infer_block(places, model, p0, counts, start, end, posteriors):
     """Posteriors of the pairs from `start` to `end`, and their expected jumps; log-likelihood."""
-    cells, cell_offsets, n_source, n_target = places
+    cells, cell_offsets, n_source, n_target, weights = places
     table, jumps, starts = model
     log_likelihood = 0.0
+    own_counts = (np.empty_like(counts[0]), np.empty_like(counts[1]), np.empty_like(counts[2]))
     for pair in range(start, end):
         shape = (n_source[pair], n_target[pair])
         first = cell_offsets[pair] - cell_offsets[start]
         values = np.empty(shape)
         read_cells(table, cells, cell_offsets[pair], values)
         own = posteriors[first : first + values.size].reshape(shape)
-        log_likelihood += infer_pair(values, jumps, starts, p0, own, counts)
+        if weights[pair] == 1.0:
+            log_likelihood += infer_pair(values, jumps, starts, p0, own, counts)
+            continue
+        # Places are left in sentences of this length only.
+        n = shape[0] - 1
+        own_counts[0][:] = 0.0
+        own_counts[1][n] = 0.0
+        own_counts[2][:] = 0.0
+        value = infer_pair(values, jumps, starts, p0, own, own_counts)
+        log_likelihood += weights[pair] * value
+        counts[0][:] += weights[pair] * own_counts[0]
+        counts[1][n] += weights[pair] * own_counts[1][n]
+        counts[2][:] += weights[pair] * own_counts[2]
     return log_likelihood
 
 
 @kernel
 def count_block(places, table, start, end, posteriors):
     """Add the posteriors of a block to the counts of the table's entries."""
-    cells, cell_offsets = places[0], places[1]
-    for cell in range(cell_offsets[start], cell_offsets[end]):
-        table[cells[cell], 1] += posteriors[cell - cell_offsets[start]]
+    cells, cell_offsets, weights = places[0], places[1], places[4]
+    for pair in range(start, end):
+        for cell in range(cell_offsets[pair], cell_offsets[pair + 1]):
+            table[cells[cell], 1] += weights[pair] * posteriors[cell - cell_offsets[start]]
 
 
 @kernel

@@ -13,30 +13,30 @@ from partita.kernels.jit import kernel
 
 
 @kernel
-def expected_counts(cells, cell_offsets, n_source, n_target, table):
+def expected_counts(cells, cell_offsets, n_source, n_target, weights, table):
     """Add to each entry its expected count, t(f_j | e_i) / sum_i' t(f_j | e_i'); log-likelihood.
 
-    `n_source` counts the empty word.
+    `n_source` counts the empty word; a pair counts as often as its weight says.
     """
     log_likelihood = 0.0
     totals = np.empty(n_target.max() if len(n_target) else 0)
-    weights = np.empty(np.diff(cell_offsets).max() if len(n_target) else 0)
+    values = np.empty(np.diff(cell_offsets).max() if len(n_target) else 0)
     for sentence in range(len(n_source)):
-        n, m = n_source[sentence], n_target[sentence]
+        n, m, weight = n_source[sentence], n_target[sentence], weights[sentence]
         first = cell_offsets[sentence]
         totals[:m] = 0.0
         for i in range(n):
             for j in range(m):
-                weight = table[cells[first + i * m + j], 0]
-                weights[i * m + j] = weight
-                totals[j] += weight
+                value = table[cells[first + i * m + j], 0]
+                values[i * m + j] = value
+                totals[j] += value
         for j in range(m):
-            log_likelihood += math.log(totals[j])
-            totals[j] = 1.0 / totals[j]
-        log_likelihood -= m * math.log(n)
+            log_likelihood += weight * math.log(totals[j])
+            totals[j] = weight / totals[j]
+        log_likelihood -= weight * m * math.log(n)
         for i in range(n):
             for j in range(m):
-                table[cells[first + i * m + j], 1] += weights[i * m + j] * totals[j]
+                table[cells[first + i * m + j], 1] += values[i * m + j] * totals[j]
     return log_likelihood
 
 

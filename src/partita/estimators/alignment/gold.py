@@ -1,11 +1,10 @@
 """A CRF over the alignments of a pair, P(alignment | x, y), learnt from gold links."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import FloatArray
 from partita.data.alignments import Alignment
 from partita.distribution.parts import PartDistribution
 from partita.estimators.alignment.itg_features import (
@@ -18,14 +17,18 @@ from partita.estimators.alignment.itg_features import (
     link_words,
     null_values,
 )
+from partita.estimators.alignment.link_family import NumberedPair
+from partita.estimators.groups import Runs
+from partita.estimators.options import Declared, at_least, declared, option
+from partita.estimators.runs import Way, run
 from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.itg_edges import TableFeatures
 from partita.features.rows import RowFeatures
 from partita.grammars.alignments import PairAlignments
+from partita.grammars.choices import ranges
 from partita.objectives.evidence_costs import ExponentialCost
-from partita.structures.batch import offsets
 from partita.text.attributes import Attributes
-from partita.training import LBFGS, Adam, Batch, Penalty, TrainingResult, build_corpus, train
+from partita.training import LBFGS, Adam, Batch, Penalty, TrainingResult, build_corpus
 from partita.training.optimisers.schedules import Linear
 
 FEW_PAIRS = 200
@@ -33,26 +36,30 @@ FEW_PAIRS = 200
 N_WEIGHTS = len(LINK_VALUES) + N_BUCKETS + 2 * len(NULL_VALUES) + 1
 
 
-@dataclass(frozen=True)
-class SupervisedOptions:
+@declared
+class GoldOptions(Declared):
     """How gold links are learnt from."""
 
-    sure_reward: float = 3.0
-    """In nats, for each sure link that an alignment has."""
-    wrong_cost: float = 2.0
-    """In nats, for each link that is neither sure nor possible."""
-    l2: float = 1.0
-    word_l2: float = 3.0
-    """Of the weights of words and pairs of words."""
-    max_cells: int = 700
-    """Pairs with more places for a link are not learnt from, since a pass costs O(n³ m³)."""
-    n_passes: int = 4
-    rate: float = 0.02
+    sure_reward: float = option(
+        3.0, "in nats, for each sure gold link that an alignment has", at_least(0)
+    )
+    wrong_cost: float = option(
+        2.0, "in nats, for each link that is neither sure nor possible", at_least(0)
+    )
+    gold_l2: float = option(1.0, "penalty on the weights that gold links teach", at_least(0))
+    word_l2: float = option(3.0, "of those of words and pairs of words", at_least(0))
+    gold_cells: int = option(
+        700,
+        "gold pairs with more places for a link are not learnt from, since a pass costs O(n³ m³)",
+        at_least(0),
+    )
+    gold_passes: int = option(4, "passes over more than 200 gold pairs", at_least(1))
+    gold_rate: float = option(0.02, "the learning rate of these passes", at_least(0))
 
 
 def pair_features(
     evidence: Sequence[Evidence],
-    numbers: Sequence[tuple[IntArray, IntArray]],
+    numbers: Sequence[NumberedPair],
     pairs: PairAlignments,
 ) -> FeatureMap:
     """The features of the parts of some pairs."""
@@ -69,7 +76,9 @@ def pair_features(
         words.append(link_words(x, y).reshape(-1))
         places.append((start, start + n * m, start + n * m + n, start + n * m + n + m))
     table = np.array(places, dtype=np.int64).reshape(-1, 4)
-    link_parts, deletion_parts, insertion_parts = (_ranges(table[:, k : k + 2]) for k in range(3))
+    link_parts, deletion_parts, insertion_parts = (
+        ranges(table[:, k], table[:, k + 1]) for k in range(3)
+    )
     attributes = Attributes(
         np.concatenate(words).astype(np.int32), np.arange(len(link_parts) + 1) * N_HASHED
     )
@@ -88,7 +97,7 @@ def pair_features(
     return JoinedFeatures([maps[0], hashed, *maps[1:]])
 
 
-def costs(alignment: Alignment, n: int, m: int, options: SupervisedOptions) -> FloatArray:
+def costs(alignment: Alignment, n: int, m: int, options: GoldOptions) -> FloatArray:
     """What each part costs: wrong links do, sure links are rewarded, possible ones are free.
 
     Gold links may be many-to-one, which no alignment of an ITG is; so nothing is required.
@@ -101,21 +110,21 @@ def costs(alignment: Alignment, n: int, m: int, options: SupervisedOptions) -> F
     return np.concatenate([links.ravel(), np.zeros(n + m + 2)])
 
 
-def train_supervised(
+def learn_gold(
     evidence: Sequence[Evidence],
-    numbers: Sequence[tuple[IntArray, IntArray]],
+    numbers: Sequence[NumberedPair],
     gold: Sequence[Alignment],
-    options: SupervisedOptions,
-    *,
-    seed: int = 0,
-    n_threads: int | None = None,
+    weights: FloatArray | None,
+    options: GoldOptions,
+    runs: Runs,
+    stage: int,
 ) -> TrainingResult:
     """Weights that minimise -log E[exp(-cost)] + penalty, see `ExponentialCost`."""
     size = 1 if len(gold) <= FEW_PAIRS else 4
     batches = []
-    order = np.argsort([len(x) * len(y) for x, y in numbers], kind="stable").tolist()
+    order = np.argsort([len(x) * len(y) for x, y in numbers], kind="stable")
     for start in range(0, len(order), size):
-        chosen = order[start : start + size]
+        chosen = order[start : start + size].tolist()
         sides = [numbers[k] for k in chosen]
         pairs = PairAlignments([len(x) for x, _ in sides], [len(y) for _, y in sides])
         target = [
@@ -123,36 +132,31 @@ def train_supervised(
         ]
         features = pair_features([evidence[k] for k in chosen], sides, pairs)
         batches.append(
-            Batch(PartDistribution, pairs, features, {"ExponentialCost": np.concatenate(target)})
+            Batch(
+                PartDistribution,
+                pairs,
+                features,
+                {"ExponentialCost": np.concatenate(target)},
+                None if weights is None else weights[chosen],
+            )
         )
-    scale = np.full(N_WEIGHTS, options.l2)
+    scale = np.full(N_WEIGHTS, options.gold_l2)
     scale[len(LINK_VALUES) : len(LINK_VALUES) + N_BUCKETS] = options.word_l2
-    n_steps = len(batches) * options.n_passes
+    n_steps = len(batches) * options.gold_passes
     stochastic = Adam(
-        rate=Linear(options.rate, warm_up=n_steps // 10 + 1),
-        n_iterations=options.n_passes,
+        rate=Linear(options.gold_rate, warm_up=n_steps // 10 + 1),
+        n_iterations=options.gold_passes,
         average_from=1,
     )
-    return train(
-        build_corpus(ExponentialCost(), batches, workers=n_threads),
-        LBFGS(n_iterations=30) if len(gold) <= FEW_PAIRS else stochastic,
-        penalty=Penalty(l2=1.0, scale=scale),
-        seed=seed,
-        progress=False,
-    )
+    optimiser = LBFGS(n_iterations=30) if len(gold) <= FEW_PAIRS else stochastic
+    way = Way(runs, optimiser, Penalty(l2=1.0, scale=scale))
+    with build_corpus(ExponentialCost(), batches, workers=runs.workers) as corpus:
+        return run(corpus, way, stage=stage)
 
 
-def scores(
-    weights: FloatArray, evidence: Evidence, x: IntArray, y: IntArray
+def gold_scores(
+    weights: FloatArray, evidence: Evidence, pair: NumberedPair
 ) -> tuple[PairAlignments, FloatArray]:
     """The alignments of a pair, and the scores of their parts."""
-    pairs = PairAlignments([len(x)], [len(y)])
-    return pairs, pair_features([evidence], [(x, y)], pairs).scores(weights)
-
-
-def _ranges(ends: IntArray) -> IntArray:
-    """All numbers from the first column to the second of each row."""
-    counts = ends[:, 1] - ends[:, 0]
-    starts = offsets(counts)[:-1]
-    numbers: IntArray = np.arange(counts.sum()) + np.repeat(ends[:, 0] - starts, counts)
-    return numbers
+    pairs = PairAlignments([len(pair.x)], [len(pair.y)])
+    return pairs, pair_features([evidence], [pair], pairs).scores(weights)

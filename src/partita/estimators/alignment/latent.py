@@ -1,0 +1,215 @@
+"""Conditional random fields with latent derivations: log p(y | x) = log Z(x, y) - log Z_n(x).
+
+Z(x, y) sums over the derivations of the observed translation, Z_n(x) over those of all translations
+of at most n words. What derivations and features are, a `PairFamily` says; the aligner and the
+translator have one each. Everything else is here, once.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+
+from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.distribution.parts import PartDistribution
+from partita.estimators.alignment.material import PairCounts, PairMaterial
+from partita.estimators.groups import STOCHASTIC, Runs
+from partita.estimators.options import Declared, at_least, declared, option
+from partita.estimators.runs import Way, run, tell
+from partita.features.base import FeatureMap
+from partita.objectives.contrastive import ContrastiveEstimation, Neighbourhoods
+from partita.structures.base import Structures
+from partita.structures.joined import JoinedStructures
+from partita.training import Batch, Corpus, Penalty, TrainingResult, build_corpus
+from partita.training.optimisers import Optimiser
+from partita.training.optimisers.schedules import Constant, InverseSquareRoot, Linear, Rate
+
+PAIRS_PER_BATCH = 8
+COVERED = 0.98
+"""The share of training pairs whose target is not longer than the longest that is allowed."""
+
+
+@declared
+class LatentOptions(Declared):
+    """How a conditional random field with latent derivations is trained, by mini-batches."""
+
+    n_translations: int = option(
+        12, "most translations of a word that derivations may use", at_least(1)
+    )
+    optimiser: Literal["adam", "adagrad", "sgd"] | Optimiser[Any] = option(
+        "adam", "of mini-batches; or an optimiser of `partita.training`"
+    )
+    rate: float = option(0.03, "the learning rate, where it is largest", at_least(0))
+    schedule: Literal["linear", "constant", "inverse-square-root"] = option(
+        "linear", 'of the learning rate: "linear" rises, and then falls to 0'
+    )
+    batch_size: int = option(16, "pairs of a mini-batch", at_least(1))
+    average: bool = option(True, "average the weights from the second pass on")
+    max_iterations: int = option(3, "most passes", at_least(1))
+    l2: float = option(
+        1.0, "l2 / 2 times the squares of the weights is added to the loss", at_least(0)
+    )
+
+    def way(self, runs: Runs, family: "PairFamily", n_pairs: int) -> Way:
+        """How to train a family on so many pairs."""
+        return Way(runs, self._optimiser(n_pairs), family.penalty(self.l2))
+
+    def _optimiser(self, n_pairs: int) -> Optimiser[Any]:
+        if isinstance(self.optimiser, Optimiser):
+            return self.optimiser
+        n_steps = -(-n_pairs // self.batch_size) * self.max_iterations
+        rates: dict[str, Rate] = {
+            "linear": Linear(self.rate, warm_up=max(1, n_steps // 10)),
+            "constant": Constant(self.rate),
+            "inverse-square-root": InverseSquareRoot(self.rate, quarter=100.0),
+        }
+        return STOCHASTIC[self.optimiser](
+            rate=rates[self.schedule],
+            n_iterations=self.max_iterations,
+            batches_per_step=max(1, round(self.batch_size / PAIRS_PER_BATCH)),
+            average_from=1 if self.average and self.max_iterations > 1 else None,
+        )
+
+
+@dataclass(frozen=True)
+class Bound:
+    """n, the longest target of a source sentence: slope * n_source + margin, rounded up.
+
+    >>> Bound(1.5, 2.0)(np.array([2, 3]))
+    array([5, 7])
+    """
+
+    slope: float
+    margin: float
+
+    @classmethod
+    def fitted(cls, n_source: IntArray, n_target: IntArray) -> Self:
+        """The usual ratio of lengths, and the margin that lets `COVERED` of the pairs in."""
+        if not len(n_source):
+            return cls(1.0, 1.0)
+        slope = float(n_target.sum() / n_source.sum())
+        return cls(slope, float(np.quantile(n_target - slope * n_source, COVERED)))
+
+    def __call__(self, n_source: IntArray) -> IntArray:
+        """The longest target of sentences of these lengths; one word at least."""
+        longest: IntArray = np.ceil(self.slope * n_source + self.margin).astype(np.int64)
+        return np.maximum(longest, 1)
+
+    def of(self, n_source: int) -> int:
+        """The longest target of one sentence."""
+        return max(1, ceil(self.slope * n_source + self.margin))
+
+
+class PairFamily(ABC):
+    """How pairs become sets of derivations, and what the features of their parts are."""
+
+    bound: Bound
+
+    @abstractmethod
+    def encode(self, source: Sequence[str], target: Sequence[str]) -> Any:
+        """A pair as the other methods know it."""
+
+    @abstractmethod
+    def are_reachable(self, pairs: Sequence[Any]) -> BoolArray:
+        """Which pairs have a derivation."""
+
+    @abstractmethod
+    def observed(self, pairs: Sequence[Any]) -> Structures:
+        """D(x, y) of each pair."""
+
+    @abstractmethod
+    def every(self, pairs: Sequence[Any]) -> Structures:
+        """D_n(x) of each pair."""
+
+    @abstractmethod
+    def features(self, pairs: Sequence[Any], structures: JoinedStructures) -> FeatureMap:
+        """The features of the parts of all D(x, y), and then of all D_n(x)."""
+
+    @abstractmethod
+    def first_weights(self) -> FloatArray:
+        """Where training starts."""
+
+    @abstractmethod
+    def penalty(self, l2: float) -> Penalty:
+        """On the weights."""
+
+    def batch(self, pairs: Sequence[Any], weights: FloatArray | None = None) -> Batch:
+        """-log p(y | x) of some pairs."""
+        structures = JoinedStructures([self.observed(pairs), self.every(pairs)])
+        features = self.features(pairs, structures)
+        targets = {"ContrastiveEstimation": Neighbourhoods.halves(len(pairs))}
+        return Batch(PartDistribution, structures, features, targets, weights)
+
+    def log_prob(self, pair: Any, weights: FloatArray) -> float:
+        """log p(y | x) of a pair; -inf where no derivation has the target."""
+        observed, every = self.batch([pair]).at(weights).inference.log_partition
+        return float(observed - every)
+
+
+class Latent(NamedTuple):
+    """What training gives."""
+
+    training: TrainingResult
+    counts: PairCounts
+
+
+def learn_latent(
+    family: PairFamily,
+    material: PairMaterial,
+    held_out: PairMaterial | None,
+    way: Callable[[int], Way],
+    stage: int = 1,
+) -> Latent:
+    """Weights that maximise sum of log p(y | x) - penalty, on the pairs that can be reached.
+
+    `way` says how to train on so many pairs. The likelihood of held-out pairs chooses the pass. One
+    inference of D(x, y), O(n³ m³), and one of D_n(x), O(n³ longest²), for each pair and pass.
+    """
+    pairs, material = _reached(family, material)
+    if not pairs:
+        start = family.first_weights()
+        nothing = TrainingResult(start, float("nan"), 0, "There is no pair to learn from.", ())
+        return Latent(nothing, material.counts)
+    chosen, start = way(len(pairs)), family.first_weights()
+    workers = chosen.options.workers
+    tell(chosen.options, f"Stage {stage}, latent derivations: {material.counts}")
+    judges = [] if held_out is None else _reached(family, held_out)[0]
+    with pair_corpus(family, pairs, material.weights, workers) as corpus:
+        if not judges:
+            return Latent(run(corpus, chosen, start, None, stage), material.counts)
+        with pair_corpus(family, judges, None, workers) as judge:
+            return Latent(run(corpus, chosen, start, judge, stage), material.counts)
+
+
+def pair_corpus(
+    family: PairFamily,
+    pairs: Sequence[Any],
+    weights: FloatArray | None,
+    workers: int | str | None,
+) -> Corpus:
+    """Minus the log-probability of translations; all pairs must have derivations.
+
+    The pairs of a batch lie next to each other: who sorts them by length has batches that take
+    equally long.
+    """
+    batches = []
+    for start in range(0, len(pairs), PAIRS_PER_BATCH):
+        block = slice(start, start + PAIRS_PER_BATCH)
+        batches.append(family.batch(pairs[block], None if weights is None else weights[block]))
+    return build_corpus(ContrastiveEstimation(), batches, workers=workers)
+
+
+def _reached(family: PairFamily, material: PairMaterial) -> tuple[list[Any], PairMaterial]:
+    """The pairs that have a derivation, encoded, short ones first; and they themselves."""
+    lengths, _ = material.lengths
+    material = material.select(np.argsort(lengths, kind="stable"), material.counts)
+    pairs = [family.encode(*pair) for pair in zip(material.source, material.target, strict=True)]
+    is_reached = np.zeros(len(pairs), dtype=np.bool_)
+    for start in range(0, len(pairs), PAIRS_PER_BATCH):
+        block = slice(start, start + PAIRS_PER_BATCH)
+        is_reached[block] = family.are_reachable(pairs[block])
+    kept = [pair for pair, here in zip(pairs, is_reached.tolist(), strict=True) if here]
+    return kept, material.kept(is_reached, "n_unreachable")

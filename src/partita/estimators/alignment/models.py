@@ -1,0 +1,301 @@
+"""The kinds of aligners, as objects of options: Model 1, hidden Markov models, ITG CRFs."""
+
+from abc import abstractmethod
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from partita.data.alignments import Alignment
+from partita.estimators.alignment.em import Course, Models, learn_directions
+from partita.estimators.alignment.generative import Generative
+from partita.estimators.alignment.gold import GoldOptions, learn_gold
+from partita.estimators.alignment.itg_lexicon import LinkLexicon
+from partita.estimators.alignment.itg_links import ItgLinks, Mixture, gold_pairs, ways
+from partita.estimators.alignment.latent import Bound, Latent, LatentOptions, learn_latent
+from partita.estimators.alignment.link_family import LinkCrf, LinkFamily
+from partita.estimators.alignment.link_model import LinkModel
+from partita.estimators.alignment.material import PairCounts, PairMaterial
+from partita.estimators.alignment.words import Words
+from partita.estimators.groups import Runs
+from partita.estimators.options import (
+    Check,
+    Declared,
+    again,
+    at_least,
+    between,
+    declared,
+    option,
+)
+from partita.training import TrainingResult
+
+STAGES = ("CRF", "CRF, target to source", "CRF, gold links")
+"""The names of the runs of the ITG aligner behind that of the generative models."""
+
+
+class LearntLinks(NamedTuple):
+    """What a model of alignment learnt, and how."""
+
+    model: LinkModel
+    stages: dict[str, TrainingResult]
+    """The runs in their order, by name."""
+    counts: dict[str, PairCounts]
+    """What became of the pairs in those stages that do not take all that are usable."""
+
+
+@declared
+class AlignmentModel(Declared):
+    """A kind of aligner: its options, and how it learns."""
+
+    learns_from_gold: ClassVar[bool] = False
+    """Whether gold links teach it anything."""
+
+    @abstractmethod
+    def learn(
+        self,
+        words: tuple[Words, Words],
+        pairs: PairMaterial,
+        held_out: PairMaterial | None,
+        runs: Runs,
+    ) -> LearntLinks:
+        """From pairs that have words on both sides, and the vocabularies of both."""
+
+
+@declared
+class WordTranslation(Declared):
+    """Model 1, which everything begins with."""
+
+    model1_iterations: int = option(5, "iterations of Model 1", at_least(1))
+    alpha: float = option(
+        0.0,
+        "of a Dirichlet prior on translations, by variational Bayes; 0 for none. On a large bitext "
+        'without agreement, 0.01 helps the "viterbi" decoder, since it keeps rare words from '
+        "explaining everything around them; elsewhere it was found to do harm",
+        at_least(0),
+    )
+
+
+@declared
+class HiddenMarkovOptions(WordTranslation):
+    """The hidden Markov models of both directions."""
+
+    n_iterations: int = option(5, "iterations of the hidden Markov models", at_least(1))
+    null_probability: float = option(
+        0.2,
+        "that a word is from no word of the other sentence",
+        Check(lambda value: 0 <= value < 1, "0 to below 1"),
+    )
+    reach: int = option(10, "the distance from which on jumps are alike", at_least(1))
+    agreement: bool = option(True, "both directions learn only what both believe")
+
+    def course(self) -> Course:
+        """What is learnt, and for how long."""
+        return Course(
+            self.model1_iterations,
+            self.n_iterations,
+            self.alpha,
+            self.null_probability,
+            self.reach,
+            self.agreement,
+        )
+
+
+@declared
+class Model1(WordTranslation, AlignmentModel):
+    """IBM Model 1, where each word chooses its translation alone."""
+
+    def learn(
+        self,
+        words: tuple[Words, Words],
+        pairs: PairMaterial,
+        held_out: PairMaterial | None,
+        runs: Runs,
+    ) -> LearntLinks:
+        """Both directions."""
+        course = Course(self.model1_iterations, alpha=self.alpha)
+        model, training = learn_generative(words, pairs, held_out, course, runs)
+        return LearntLinks(model, {"Model 1": training}, {})
+
+
+@declared
+class HiddenMarkovAlignment(HiddenMarkovOptions, AlignmentModel):
+    """Hidden Markov models of both directions, where places follow places."""
+
+    def learn(
+        self,
+        words: tuple[Words, Words],
+        pairs: PairMaterial,
+        held_out: PairMaterial | None,
+        runs: Runs,
+    ) -> LearntLinks:
+        """Model 1 in both directions, and the hidden Markov models from there on."""
+        model, training = learn_generative(words, pairs, held_out, self.course(), runs)
+        return LearntLinks(model, {"HMM": training}, {})
+
+
+@declared
+class ItgAlignment(HiddenMarkovOptions, LatentOptions, GoldOptions, AlignmentModel):
+    """A conditional random field over the derivations of an inversion transduction grammar.
+
+    It has the posteriors of the hidden Markov models, which are learnt first, among its features,
+    maximises log P(y | x, n) in both directions on short pairs, and is the only kind that learns
+    from gold alignments, too. The defaults suit 50,000 pairs.
+    """
+
+    learns_from_gold: ClassVar[bool] = True
+
+    n_translations: int = again(LatentOptions, "n_translations", 10)
+    rate: float = again(LatentOptions, "rate", 0.05)
+    directions: Literal["forward", "both"] = option(
+        "both", 'maximise log P(target | source) only, or "both" directions'
+    )
+    training_words: int = option(
+        15, "the CRF does not learn from pairs with more words on a side", at_least(1)
+    )
+    training_pairs: int | None = option(
+        5000,
+        "nor from more pairs than this, which are spread evenly over the bitext; None for all",
+        at_least(1),
+    )
+    held_out_share: float = option(
+        0.05,
+        "the share of these pairs whose likelihood chooses the pass, if no others are held out",
+        between(0, 0.9),
+    )
+    pool: float = option(
+        0.5,
+        "without gold links: the weight of the CRFs against that of the hidden Markov models",
+        between(0, 1),
+    )
+    gold_share: float = option(
+        0.5,
+        "with gold links: the weight of the CRF that learnt from them against all other models",
+        between(0, 1),
+    )
+    most_cells: int = option(
+        2000,
+        "pairs with more places for a link are left to the hidden Markov models: O(n³ m³)",
+        at_least(0),
+    )
+
+    def learn(
+        self,
+        words: tuple[Words, Words],
+        pairs: PairMaterial,
+        held_out: PairMaterial | None,
+        runs: Runs,
+    ) -> LearntLinks:
+        """Generative models, one or two CRFs without gold links, and one that learns from them."""
+        generative, training = learn_generative(words, pairs, None, self.course(), runs)
+        stages, counts, latent = {"HMM": training}, {}, []
+        for stage in range(1, 3 if self.directions == "both" else 2):
+            name = STAGES[stage - 1]
+            crf, found = self._learn_latent(generative, pairs, held_out, runs, stage)
+            latent.append(crf)
+            stages[name], counts[name] = found.training, found.counts
+        mixture = Mixture(self.pool, self.gold_share, self.most_cells)
+        model = ItgLinks(generative, tuple(latent), None, mixture)
+        places = gold_pairs(pairs.alignments)
+        if places:
+            gold = pairs.select(places, PairCounts(len(places)))
+            model, last, counts[STAGES[-1]] = self.learn_gold(model, gold, runs)
+            stages |= {} if last is None else {STAGES[-1]: last}
+        return LearntLinks(model, stages, counts)
+
+    def _learn_latent(
+        self,
+        generative: Generative,
+        pairs: PairMaterial,
+        held_out: PairMaterial | None,
+        runs: Runs,
+        stage: int,
+    ) -> tuple[LinkCrf, Latent]:
+        """The CRF of one direction: the first stage is source to target."""
+        words, tables = ways(generative)[stage - 1]
+        if stage == 2:
+            pairs, held_out = pairs.swapped(), held_out and held_out.swapped()
+        short = pairs.whole().short(self.training_words)
+        lexicon = LinkLexicon.learn(*words, *tables, self.n_translations)
+        family = LinkFamily(*words, lexicon, Bound.fitted(*short.lengths))
+        chosen = self._chosen(short, family.bound)
+        if held_out is None:
+            chosen, held_out = _split(chosen, self.held_out_share, runs.seed)
+        found = learn_latent(
+            family, chosen, held_out, lambda n_pairs: self.way(runs, family, n_pairs), stage
+        )
+        return LinkCrf(family, found.training.weights, *tables), found
+
+    def _chosen(self, short: PairMaterial, bound: Bound) -> PairMaterial:
+        """Pairs within the bound, each once, and not too many."""
+        n, m = short.lengths
+        within = short.kept(m <= bound(n), "n_beyond")
+        return within.different().thinned(self.training_pairs)
+
+    def learn_gold(
+        self, model: ItgLinks, pairs: PairMaterial, runs: Runs
+    ) -> tuple[ItgLinks, TrainingResult | None, PairCounts]:
+        """The same model with a supervised CRF, learnt from pairs that have gold links.
+
+        Pairs with more than `gold_cells` places for a link are left out; where none is left, the
+        model stays as it is.
+        """
+        n, m = pairs.lengths
+        small = pairs.kept(n * m <= min(self.gold_cells, self.most_cells), "n_long")
+        if not len(small):
+            return model, None, small.counts
+        training = learn_gold(
+            model.evidence(small.source, small.target),
+            [model.numbers(*pair) for pair in zip(small.source, small.target, strict=True)],
+            [each or Alignment() for each in small.alignments or ()],
+            small.weights,
+            self,
+            runs,
+            len(model.latent) + 1,
+        )
+        return model.with_gold(training.weights), training, small.counts
+
+
+ModelName = Literal["model1", "hmm", "crf"]
+MODELS: dict[str, type[AlignmentModel]] = {
+    "model1": Model1,
+    "hmm": HiddenMarkovAlignment,
+    "crf": ItgAlignment,
+}
+"""By the short form of an object with default options."""
+
+
+def learn_generative(
+    words: tuple[Words, Words],
+    pairs: PairMaterial,
+    held_out: PairMaterial | None,
+    course: Course,
+    runs: Runs,
+) -> tuple[Generative, TrainingResult]:
+    """Models of both directions; held-out pairs choose the iteration by their likelihood."""
+    numbers = words[0].encode(pairs.source), words[1].encode(pairs.target)
+
+    def judge(models: Models) -> float:
+        assert held_out is not None
+        generative = Generative.of(*words, models)
+        return -float(generative.log_likelihood(held_out.source, held_out.target).sum())
+
+    models, training = learn_directions(
+        (*numbers, len(words[0]), len(words[1])),
+        course,
+        weights=pairs.weights,
+        workers=runs.workers,
+        judge=None if held_out is None else judge,
+        patience=runs.patience,
+        progress=runs.progress,
+    )
+    return Generative.of(*words, models), training
+
+
+def _split(
+    pairs: PairMaterial, share: float, seed: int
+) -> tuple[PairMaterial, PairMaterial | None]:
+    """Most pairs, and some to judge by, at random; both kinds count as used."""
+    n_held = int(len(pairs) * share)
+    if not n_held:
+        return pairs, None
+    order = np.random.default_rng(seed).permutation(len(pairs))
+    return pairs.select(order[n_held:], pairs.counts), pairs.select(order[:n_held], pairs.counts)
