@@ -34,9 +34,7 @@ def test_the_loss_by_enumeration(pairs, kind, tmp_path):
             span = slice(offsets[position], offsets[position + 1])
             values = plain.words.values[span] if len(plain.words.values) else 1.0
             ids = plain.words.ids[span]
-            rows.append(
-                (table[ids] * np.reshape(values, (-1, 1) if np.ndim(values) else ())).sum(0)
-            )
+            rows.append(table[ids].T @ (values * np.ones(len(ids))))
             position += 1
         unary = np.array(rows)
         p = pt.LinearChain(unary, transitions[0], start=start, stop=stop)
@@ -52,6 +50,9 @@ def test_the_loss_by_enumeration(pairs, kind, tmp_path):
         found = tagger.log_prob([sentence], [right])[0]
         assert found == pytest.approx(scores[numbers] - total, abs=1e-9)
         assert found == pytest.approx(p.log_prob(list(numbers)), abs=1e-9)
+    together = tagger.log_prob(given, tags)
+    alone = [tagger.log_prob([s], [t])[0] for s, t in zip(given, tags, strict=True)]
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
     tagger.save(tmp_path / "model")
     loaded = pt.Tagger.load(tmp_path / "model")
     assert loaded.log_prob(given, tags).tobytes() == tagger.log_prob(given, tags).tobytes()
