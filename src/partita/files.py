@@ -1,7 +1,9 @@
 """Files in and out: a write replaces the old file at once or not at all."""
 
 import contextlib
+import glob
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Mapping
@@ -12,6 +14,8 @@ StrPath = str | os.PathLike[str]
 
 PARTIAL = ".partial"
 """What the name of a file ends in while it is written."""
+LOCK = ".lock"
+"""The file that a process holds as long as it uses a folder."""
 
 
 class atomic_writer:  # noqa: N801 (used like a function, as `open` is)
@@ -95,6 +99,32 @@ def remove_partial_files(path: StrPath) -> None:
                 _remove_unless_locked(path.parent / name)
 
 
+class ScratchFolder:
+    """A temporary folder that `close` deletes; one of a process that was killed, the next one does.
+
+    >>> folder = ScratchFolder("partita-example-")
+    >>> folder.path.is_dir()
+    True
+    >>> folder.close()
+    >>> folder.path.exists()
+    False
+    """
+
+    def __init__(self, prefix: str) -> None:
+        for other in Path(tempfile.gettempdir()).glob(f"{glob.escape(prefix)}*/{LOCK}"):
+            with contextlib.suppress(OSError):
+                _remove_folder_unless_locked(other)
+        self.path = Path(tempfile.mkdtemp(prefix=prefix))
+        self._handle = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR)
+        _lock(self._handle)
+
+    def close(self) -> None:
+        """Delete it and all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            os.close(self._handle)
+
+
 def _made_partial(path: Path) -> tuple[int, str]:
     """A new file to be renamed to the path, marked as in use: its handle and its name."""
     while True:
@@ -171,6 +201,15 @@ def _remove_unless_locked(path: Path) -> None:
         os.close(handle)
     if is_left:
         path.unlink()
+
+
+def _remove_folder_unless_locked(lock: Path) -> None:
+    handle = os.open(lock, os.O_RDWR)
+    try:
+        if _lock(handle):
+            shutil.rmtree(lock.parent, ignore_errors=True)
+    finally:
+        os.close(handle)
 
 
 def _umask() -> int:

@@ -61,12 +61,18 @@ class Batch:
         self, weights: FloatArray, objectives: Mapping[str, Objective]
     ) -> dict[str, tuple[FloatArray, Pullback]]:
         """Statistic and pullback of each of the given objectives that has a target here."""
-        wanted = [name for name in self.targets if name in objectives]
-        if not wanted:
+        if not any(name in objectives for name in self.targets):
             return {}
-        p = self.at(weights)
+        return self.compared(self.at(weights), objectives)
+
+    def compared(
+        self, p: Distribution, objectives: Mapping[str, Objective]
+    ) -> dict[str, tuple[FloatArray, Pullback]]:
+        """As `statistics`, for a distribution over the structures of the sentences."""
         return {
-            name: objectives[name](p, self.targets[name], self.sample_weights) for name in wanted
+            name: objectives[name](p, target, self.sample_weights)
+            for name, target in self.targets.items()
+            if name in objectives
         }
 
 

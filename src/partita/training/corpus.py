@@ -12,14 +12,15 @@ from typing import Self
 
 import numpy as np
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, IntArray
 from partita.objectives.base import Objective, Sum, as_sum
 from partita.training.batches import Batch, check_batches
 from partita.training.digests import digest
-from partita.training.summation import Part, Request, Sums, sum_by_shard, total
+from partita.training.summation import Request, Sums, sum_all, sum_by_shard
 from partita.training.support import Support, find_support
 
-MOST_SHARDS = 8
+MOST_SHARDS = 64
+"""As many workers of a cluster can be of use."""
 
 Watcher = Callable[[float], None]
 """Is told how much of a pass is done, 0 to 1; from any thread."""
@@ -42,14 +43,35 @@ class Corpus(ABC):
     n_words: int
     n_threads: int
     """How many threads may be used in this process."""
+    batch_sizes: IntArray
+    """The number of sentences of each batch."""
     watcher: Watcher = staticmethod(unwatched)
     """Is told of every pass; for the time of a run, by its display."""
+
+    def __init__(self, objective: Objective | Sum, batches: Sequence[Batch]) -> None:
+        self.objective = as_sum(objective)
+        check_batches(batches, self.objective.names)
+        self.n_weights = batches[0].features.n_weights
+        self.batch_sizes = np.array([batch.structures.n_sentences for batch in batches])
+        self.n_sentences = int(self.batch_sizes.sum())
+        self.n_words = sum(int(batch.structures.n_words.sum()) for batch in batches)
 
     @abstractmethod
     def sums(
         self, weights: FloatArray, names: Sequence[str], slopes: Mapping[str, FloatArray] | None
     ) -> Sums:
         """Statistics of the named terms over all batches, and the gradient if slopes are given."""
+
+    @abstractmethod
+    def add_gradient(
+        self, weights: FloatArray, indices: Sequence[int], iteration: int, out: FloatArray
+    ) -> float:
+        """For mini-batches: the loss of some batches; adds its gradient to `out`, one by one."""
+
+    @property
+    @abstractmethod
+    def support(self) -> Support:
+        """For mini-batches: which weights each batch touches."""
 
     @property
     @abstractmethod
@@ -132,13 +154,9 @@ class MemoryCorpus(Corpus):
         n_threads: int | None = None,
         n_shards: int | None = None,
     ) -> None:
-        self.objective = as_sum(objective)
-        check_batches(batches, self.objective.names)
+        super().__init__(objective, batches)
         self.batches = list(batches)
         self.n_threads = n_threads or n_cores()
-        self.n_weights = batches[0].features.n_weights
-        self.n_sentences = sum(batch.structures.n_sentences for batch in batches)
-        self.n_words = sum(int(batch.structures.n_words.sum()) for batch in batches)
         self.n_shards = n_shards or default_shards(batches)
 
     def sums(
@@ -146,15 +164,12 @@ class MemoryCorpus(Corpus):
     ) -> Sums:
         """Statistics of the named terms over all batches, and the gradient if slopes are given."""
         request = Request({name: self.terms[name] for name in names}, weights, slopes)
-        shards = sum_by_shard(
-            self.batches, request, self.n_shards, self.n_threads, watcher=self.watcher
-        )
-        return total(Part(index, 1, sums) for index, sums in enumerate(shards))
+        return sum_all(self.batches, request, self.n_shards, self.n_threads, self.watcher)
 
     def add_gradient(
         self, weights: FloatArray, indices: Sequence[int], iteration: int, out: FloatArray
     ) -> float:
-        """The loss of some batches; adds its gradient to `out`. For mini-batches."""
+        """The loss of some batches; adds its gradient to `out`, batch by batch."""
         _, slopes = self._loss({}, iteration)
         terms = {name: self.terms[name] for name in self._active(iteration)}
         batches = [self.batches[index] for index in indices]
@@ -170,7 +185,7 @@ class MemoryCorpus(Corpus):
     @cached_property
     def support(self) -> Support:
         """Which weights each batch touches."""
-        return find_support(self.batches)
+        return find_support([batch.features for batch in self.batches])
 
     def close(self) -> None:
         """Nothing to give back: threads live for one pass."""
@@ -189,9 +204,11 @@ def default_shards(batches: Sequence[Batch]) -> int:
 
     Each shard has a gradient of its own, to be cleared and added up in every pass. With many
     sentences for each weight that is nothing; with few, one shard is the fastest (see `summation`).
+    The number depends on the corpus alone: results are the same for threads and for a cluster.
     """
     n_parts = sum(batch.structures.n_parts for batch in batches)
-    return max(1, min(MOST_SHARDS, n_parts // batches[0].features.n_weights))
+    most = n_parts // batches[0].features.n_weights
+    return max(1, min(MOST_SHARDS, len(batches), most))
 
 
 def build_corpus(

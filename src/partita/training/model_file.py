@@ -61,6 +61,14 @@ def write_model(
     >>> read_model(path, estimator="tagger").arrays["weights"]
     array([0., 1., 2.])
     """
+    chunks = encoded(header, arrays)
+    with atomic_writer(path) as file:
+        for chunk in chunks:
+            file.write(chunk)
+
+
+def encoded(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> list[Any]:
+    """The bytes of a file, in pieces to be written one after the other."""
     entries, chunks = _laid_out(arrays)
     complete = {**header, "arrays": entries}
     try:
@@ -75,10 +83,7 @@ def write_model(
         payload.update(chunk)
     prefix = PREFIX.pack(MAGIC, VERSION, 0, len(text), sum(len(chunk) for chunk in chunks))
     top = hashlib.sha256(prefix + text)
-    with atomic_writer(path) as file:
-        file.write(prefix + top.digest() + payload.digest() + text)
-        for chunk in chunks:
-            file.write(chunk)
+    return [prefix + top.digest() + payload.digest() + text, *chunks]
 
 
 def read_model(
@@ -91,30 +96,40 @@ def read_model(
     with an array that has a NaN among its numbers, if it is a model. Memory is taken only once the
     checksums are right, and no more than the file is long.
     """
-    name = os.fspath(path)
     with open(path, "rb") as file:
-        found = _read_header(name, file)
-        _check_kind(name, found.header, kind, estimator)
-        start = file.tell()
-        if _checksum(file, found.n_bytes) != found.digest:
-            raise _damaged(name, "the checksum of its arrays does not match")
-        file.seek(start)
-        # A bytearray, so that the arrays are writable and share its memory.
-        payload = bytearray(found.n_bytes)
-        if file.readinto(payload) != len(payload) or file.read(1):
-            raise _damaged(name, "it changed while it was read")
-    arrays = _arrays(name, payload, found.header.pop("arrays"))
+        return decoded(os.fspath(path), file, _size(file), kind=kind, estimator=estimator)
+
+
+def decoded(
+    path: str, file: BinaryIO, size: int, *, kind: str, estimator: str | None = None
+) -> Contents:
+    """What the next `size` bytes of a file hold, which `encoded` made."""
+    found = _read_header(path, file, size)
+    _check_kind(path, found.header, kind, estimator)
+    start = file.tell()
+    if _checksum(file, found.n_bytes) != found.digest:
+        raise _damaged(path, "the checksum of its arrays does not match")
+    file.seek(start)
+    # A bytearray, so that the arrays are writable and share its memory.
+    payload = bytearray(found.n_bytes)
+    if file.readinto(payload) != len(payload):  # type: ignore[attr-defined]
+        raise _damaged(path, "it changed while it was read")
+    arrays = _arrays(path, payload, found.header.pop("arrays"))
     if kind == "model":
-        check_numbers(name, arrays)
-    return Contents(found.header, arrays, name)
+        check_numbers(path, arrays)
+    return Contents(found.header, arrays, path)
 
 
 def read_header(path: str | os.PathLike[str], *, kind: str = "model") -> dict[str, Any]:
     """What a file says it holds, without its arrays (nor their checksum)."""
     with open(path, "rb") as file:
-        header = _read_header(os.fspath(path), file).header
+        header = _read_header(os.fspath(path), file, _size(file)).header
     _check_kind(os.fspath(path), header, kind, None)
     return header
+
+
+def _size(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size
 
 
 def _laid_out(arrays: Mapping[str, Array]) -> tuple[dict[str, Any], list[Any]]:
@@ -145,8 +160,9 @@ class _Found(NamedTuple):
     digest: bytes
 
 
-def _read_header(path: str, file: BinaryIO) -> _Found:
+def _read_header(path: str, file: BinaryIO, size: int) -> _Found:
     """The header, once its checksum says that it is what was written."""
+    first = file.tell()
     start = file.read(START)
     if not start.startswith(MAGIC):
         what = "is empty" if not start else f"begins with {bytes(start[:8])!r}"
@@ -163,7 +179,6 @@ def _read_header(path: str, file: BinaryIO) -> _Found:
             f"{path} has format version {version}; this Partita reads version {VERSION}. Train the "
             f"model again with this one, or use {other} Partita that wrote it."
         )
-    size = os.fstat(file.fileno()).st_size
     if START + length + payload != size:
         raise _damaged(path, f"it has {size} bytes instead of {START + length + payload}")
     if length > MOST_HEADER:
@@ -171,7 +186,7 @@ def _read_header(path: str, file: BinaryIO) -> _Found:
     digests = start[PREFIX.size :]
     if _checksum(file, length, start[: PREFIX.size]) != digests[:32]:
         raise _damaged(path, "the checksum of its header does not match")
-    file.seek(START)
+    file.seek(first + START)
     return _Found(_parsed_header(path, file.read(length)), payload, digests[32:])
 
 

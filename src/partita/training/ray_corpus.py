@@ -1,39 +1,39 @@
 """The corpus on a cluster: Ray workers that each hold some of the shards.
 
-Rules that were measured to matter: a worker loads its own shards from files in its constructor, so
-that Ray can start it again by itself when its process or machine dies; its method is pure, so that
-Ray can repeat a call; the restarts and the repeats, which are 0 by default, are asked for; sums are
-taken in the order of the shards; and all that must survive is with the driver, which checkpoints.
+Rules that were measured to matter: a worker reads its own batches from files when it needs them, so
+that Ray can start it again by itself when its process or machine dies; its methods are pure, so
+that Ray can repeat a call; the restarts and the repeats, which are 0 by default, are asked for;
+sums are taken in the order of the shards; and all that must survive is with the driver, which
+checkpoints.
 """
 
 import logging
 import os
-import pickle
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from partita.arrays import FloatArray
-from partita.objectives.base import Objective, Sum, as_sum
-from partita.training.batches import Batch, check_batches
-from partita.training.corpus import Corpus, n_cores
+from partita.features.base import FeatureMap
+from partita.files import ScratchFolder
+from partita.objectives.base import Objective, Sum
+from partita.training.batches import Batch, pulled_back
+from partita.training.corpus import Corpus, default_shards, n_cores
 from partita.training.digests import digest
 from partita.training.interruption import break_if_interrupted
-from partita.training.summation import Part, Request, Sums, merged, sum_by_shard, total
+from partita.training.shards import StoredBatches
+from partita.training.summation import Part, Request, Sums, added, merged, sum_by_shard, total
+from partita.training.support import Support, find_support
 
-N_SHARDS = 64
-"""Enough for as many workers; a worker adds up its own, so it sends few gradients."""
 N_RESTARTS = 100
 """For each worker. A machine that fails this often needs its owner."""
-
 SECONDS_TO_HEED = 0.2
 """How long Ctrl-C may have to wait while workers compute."""
 
 
 class RayCorpus(Corpus):
-    """Batches in Ray workers.
+    """Batches in Ray workers; the same sums as `MemoryCorpus`, to the last bit.
 
     Parameters
     ----------
@@ -42,10 +42,15 @@ class RayCorpus(Corpus):
     n_workers
         Number of Ray workers, each on one core; results do not depend on it.
     n_shards
-        Number of files, shared out among the workers; the most workers that can be of use.
+        Best left out; see `default_shards`. The most workers that can be of use in a whole pass.
     directory
         Where the files go; every machine must see it. Left out, a temporary directory that
         `close` deletes, which serves a cluster of one machine.
+
+    Whole passes (L-BFGS, OWL-QN, expectation-maximisation) are shared out by shards: a worker
+    scores, infers and adds up, and sends gradients of its shards. Mini-batches are shared out by
+    batches: the driver scores and adds up, since it has the weights, and a worker infers; that
+    pays where inference is what takes long.
 
     A running Ray is used as it is; otherwise one is started (at the address in RAY_ADDRESS, or on
     this machine) and `close` stops it.
@@ -60,43 +65,66 @@ class RayCorpus(Corpus):
         n_shards: int | None = None,
         directory: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.objective = as_sum(objective)
-        check_batches(batches, self.objective.names)
+        super().__init__(objective, batches)
         self.n_threads = n_cores()
-        self.n_weights = batches[0].features.n_weights
-        self.n_sentences = sum(batch.structures.n_sentences for batch in batches)
-        self.n_words = sum(int(batch.structures.n_words.sum()) for batch in batches)
         self._digest = digest(list(batches))
-        n_shards = min(n_shards or N_SHARDS, len(batches))
+        self.n_shards = min(n_shards or default_shards(batches), len(batches))
         self._started = _start_ray(n_workers)
         _check_cores(n_workers)
-        self._temporary = tempfile.mkdtemp(prefix="partita-") if directory is None else None
-        paths = _write_shards(batches, Path(directory or str(self._temporary)), n_shards)
-        count = min(n_workers, n_shards)
-        # Neighbouring shards go to one worker, so that it can add them up.
-        bounds = [n_shards * worker // count for worker in range(count + 1)]
+        self._scratch = ScratchFolder("partita-shards-") if directory is None else None
+        folder = self._scratch.path if self._scratch is not None else directory
+        self._stored = StoredBatches.write(batches, str(folder), self.n_shards)
         self.workers = [
-            _worker_class().remote(start, paths[start:end], self.terms)
-            for start, end in zip(bounds[:-1], bounds[1:], strict=True)
+            _worker_class().remote(self._stored, self.terms)
+            for _ in range(min(n_workers, len(batches)))
         ]
 
     def sums(
         self, weights: FloatArray, names: Sequence[str], slopes: Mapping[str, FloatArray] | None
     ) -> Sums:
         """Statistics of the named terms over all batches, and the gradient if slopes are given."""
-        ray = _ray()
-        shared = ray.put(weights)
-        answers = [worker.sums.remote(shared, list(names), slopes) for worker in self.workers]
-        unheard = answers
-        while unheard:
-            break_if_interrupted()
-            _, unheard = ray.wait(unheard, num_returns=len(unheard), timeout=SECONDS_TO_HEED)
-            self.watcher(1.0 - len(unheard) / len(answers))
+        shared = _ray().put(weights)
+        count = min(len(self.workers), self.n_shards)
+        # Neighbouring shards go to one worker, so that it can add them up.
+        bounds = [self.n_shards * worker // count for worker in range(count + 1)]
+        answers = [
+            worker.sums.remote(shared, list(names), slopes, bounds[place], bounds[place + 1])
+            for place, worker in enumerate(self.workers[:count])
+        ]
+        self._wait(answers)
         # Workers are asked all at once and heard in order, not as they finish.
-        sums = total(part for answer in answers for part in ray.get(answer))
+        sums = total(part for answer in answers for part in _ray().get(answer))
         if sums.gradient is None or sums.gradient.flags.writeable:
             return sums
         return Sums(sums.statistics, sums.gradient.copy())
+
+    def add_gradient(
+        self, weights: FloatArray, indices: Sequence[int], iteration: int, out: FloatArray
+    ) -> float:
+        """The loss of some batches; adds its gradient to `out`, batch by batch."""
+        _, slopes = self._loss({}, iteration)
+        names = self._active(iteration)
+        answers = []
+        for index in indices:
+            scores = self._features[index].scores(weights)
+            worker = self.workers[index % len(self.workers)]
+            answers.append(worker.pulled_back.remote(index, scores, names, slopes))
+        statistics = []
+        for index, answer in zip(indices, answers, strict=True):
+            self._wait([answer])
+            found, gradient = _ray().get(answer)
+            statistics.append(found)
+            if gradient is not None:
+                # What comes from another process is read-only, and kernels are not made for it.
+                self._features[index].add_gradient(gradient.copy(), out)
+        return self._loss(added(statistics, {name: self.terms[name] for name in names}), iteration)[
+            0
+        ]
+
+    @cached_property
+    def support(self) -> Support:
+        """Which weights each batch touches."""
+        return find_support(self._features)
 
     @property
     def digest(self) -> str:
@@ -112,50 +140,109 @@ class RayCorpus(Corpus):
         if self._started:
             ray.shutdown()
             self._started = False
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+        if self._scratch is not None:
+            self._scratch.close()
+
+    @cached_property
+    def _features(self) -> list[FeatureMap]:
+        """Of all batches; only mini-batches need them here."""
+        return [self._stored.read(index).features for index in range(len(self.batch_sizes))]
+
+    def _wait(self, answers: Sequence[Any]) -> None:
+        """Until all have come, or the run is to end; then they come in vain."""
+        unheard = list(answers)
+        while unheard:
+            break_if_interrupted()
+            _, unheard = _ray().wait(unheard, num_returns=len(unheard), timeout=SECONDS_TO_HEED)
+            self.watcher(1.0 - len(unheard) / len(answers))
 
 
 def _worker_class() -> Any:
     """The class of the workers; made when it is needed, since it needs Ray."""
     ray = _ray()
 
+    # Without `num_cpus`, which would reserve a core for as long as a worker lives: a corpus to
+    # train on and one to judge by take turns, and the second would wait for ever.
     @ray.remote(
-        num_cpus=1,
         max_restarts=N_RESTARTS,
         max_task_retries=N_RESTARTS,
         scheduling_strategy="SPREAD",
     )
     class Worker:
-        """Holds shards that it loaded itself, and sums over them."""
+        """Reads batches itself, keeps them, and answers questions about them."""
 
-        def __init__(
-            self, first: int, paths: Sequence[str], objectives: Mapping[str, Objective]
-        ) -> None:
-            self._first = first
-            self._shards = [_read_shard(path) for path in paths]
+        def __init__(self, stored: StoredBatches, objectives: Mapping[str, Objective]) -> None:
+            # Both are small: Ray keeps them with the worker, for when it must be started again.
+            self._stored = stored
             self._objectives = objectives
+            self._shards: dict[int, list[Batch]] = {}
+            self._batches: dict[int, Batch] = {}
 
         def sums(
             self,
             weights: FloatArray,
             names: Sequence[str],
             slopes: Mapping[str, FloatArray] | None,
+            first: int,
+            end: int,
         ) -> list[Part]:
-            """The sums of its shards, added up where they make up larger blocks."""
-            chosen = {name: self._objectives[name] for name in self._objectives if name in names}
-            request = Request(chosen, weights, slopes)
+            """The sums of some shards, added up where they make up larger blocks."""
+            # What comes from another process is read-only, and kernels are not made for it.
+            request = Request(self._chosen(names), weights.copy(), slopes)
             shards = (
-                sum_by_shard(batches, request, n_shards=1, n_threads=1)[0]
-                for batches in self._shards
+                sum_by_shard(self._shard(number), request, n_shards=1, n_threads=1)[0]
+                for number in range(first, end)
             )
-            return merged(Part(index, 1, sums) for index, sums in enumerate(shards, self._first))
+            return merged(Part(number, 1, sums) for number, sums in enumerate(shards, first))
+
+        def pulled_back(
+            self,
+            index: int,
+            scores: FloatArray,
+            names: Sequence[str],
+            slopes: Mapping[str, FloatArray],
+        ) -> tuple[dict[str, FloatArray], FloatArray | None]:
+            """The statistics of a batch at some scores, and the gradient with respect to these."""
+            batch = self._batch(index)
+            p = batch.distribution.from_flat(batch.structures, scores.copy())
+            found = batch.compared(p, self._chosen(names))
+            statistics = {name: statistic for name, (statistic, _) in found.items()}
+            return statistics, pulled_back(found, slopes) if found else None
 
         def process(self) -> int:
             """The process that the worker runs in."""
             return os.getpid()
 
+        def _chosen(self, names: Sequence[str]) -> dict[str, Objective]:
+            return {name: self._objectives[name] for name in self._objectives if name in names}
+
+        def _shard(self, number: int) -> list[Batch]:
+            if number not in self._shards:
+                self._shards[number] = self._stored.shard(number)
+            return self._shards[number]
+
+        def _batch(self, index: int) -> Batch:
+            if index not in self._batches:
+                batch = self._stored.read(index)
+                features = _NoFeatures(batch.structures.n_parts, batch.features.n_weights)
+                self._batches[index] = replace(batch, features=features)
+            return self._batches[index]
+
     return Worker
+
+
+class _NoFeatures(FeatureMap):
+    """In place of features that are not needed, since somebody else scores."""
+
+    def __init__(self, n_parts: int, n_weights: int) -> None:
+        self.n_parts = n_parts
+        self.n_weights = n_weights
+
+    def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
+        """All scores are 0."""
+
+    def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
+        """No weight has a part in them."""
 
 
 def _ray() -> Any:
@@ -195,20 +282,3 @@ def _check_cores(n_workers: int) -> None:
             f"{n_workers} Ray workers were asked for, and the running Ray has {n_available} cores. "
             "Ask for fewer workers, or give Ray more cores or machines."
         )
-
-
-def _write_shards(batches: Sequence[Batch], directory: Path, n_shards: int) -> list[str]:
-    """One file per shard, batch k in shard k modulo n_shards, and their paths."""
-    directory.mkdir(parents=True, exist_ok=True)
-    paths = [str(directory / f"shard-{shard:04d}") for shard in range(n_shards)]
-    for shard, path in enumerate(paths):
-        with open(path, "wb") as file:
-            pickle.dump(batches[shard::n_shards], file, protocol=pickle.HIGHEST_PROTOCOL)
-    return paths
-
-
-def _read_shard(path: str) -> Sequence[Batch]:
-    """The batches of a shard. Pickle is safe here: this run wrote the file itself."""
-    with open(path, "rb") as file:
-        batches: list[Batch] = pickle.load(file)
-    return batches

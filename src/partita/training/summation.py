@@ -1,9 +1,10 @@
-"""Sums over batches: by any number of threads, always in the same order.
+"""Sums over batches: by any number of threads or workers, always in the same order.
 
-Batch k belongs to shard k modulo n_shards. Threads work out the statistics and score gradients of
-batches in any order, but each shard adds its batches to its gradient in turn, and shards are added
-up in turn. While one thread adds (the scatter to the weights), the others infer; so even one
-shard, which needs no memory beyond the result, keeps three threads busy.
+Batch k belongs to shard k modulo n_shards, a number that depends on the corpus only. Threads work
+out the statistics and score gradients of batches in any order, but each shard adds its batches to
+its gradient in turn, and shards are added up in turn, in the brackets of a binary tree. While one
+thread adds (the scatter to the weights), the others infer; so even one shard, which needs no memory
+beyond the result, keeps three threads busy.
 """
 
 import itertools
@@ -48,6 +49,39 @@ class Part:
     sums: Sums
 
 
+MOST_ALIVE = 8
+"""Shards whose gradients are in memory at a time: as many threads can scatter at once."""
+
+
+def sum_all(
+    batches: Sequence[Batch],
+    request: Request,
+    n_shards: int,
+    n_threads: int,
+    watcher: Callable[[float], None],
+) -> Sums:
+    """The sum over all batches, a few shards at a time; `watcher` is told what share is done."""
+    n_done = 0
+
+    def parts() -> Iterator[Part]:
+        nonlocal n_done
+        for first in range(0, n_shards, MOST_ALIVE):
+            count = min(MOST_ALIVE, n_shards - first)
+            # The shards of these batches alternate, so that all of them grow at once.
+            chosen = [b for k, b in enumerate(batches) if first <= k % n_shards < first + count]
+            before, n_done = n_done, n_done + len(chosen)
+
+            def tell(share: float, before: int = before, size: int = len(chosen)) -> None:
+                watcher((before + share * size) / len(batches))
+
+            for index, sums in enumerate(
+                sum_by_shard(chosen, request, count, n_threads, None, tell)
+            ):
+                yield Part(first + index, 1, sums)
+
+    return total(parts())
+
+
 def sum_by_shard(
     batches: Sequence[Batch],
     request: Request,
@@ -67,7 +101,7 @@ def sum_by_shard(
     sweep = _Sweep(batches, request, buffers, watcher)
     _run(sweep, min(n_threads, len(batches)))
     return [
-        Sums(_added(sweep.statistics[shard::n_shards], request.objectives), buffer)
+        Sums(added(sweep.statistics[shard::n_shards], request.objectives), buffer)
         for shard, buffer in enumerate(buffers)
     ]
 
@@ -113,9 +147,10 @@ def _plus(left: Sums, right: Sums) -> Sums:
     return Sums(statistics, gradient)
 
 
-def _added(
-    statistics: Sequence[Mapping[str, FloatArray]], objectives: Mapping[str, Objective]
+def added(
+    statistics: Iterable[Mapping[str, FloatArray]], objectives: Mapping[str, Objective]
 ) -> dict[str, FloatArray]:
+    """The sum of each term's statistics, in order."""
     totals = {name: np.zeros(objective.n_statistics) for name, objective in objectives.items()}
     for found in statistics:
         for name, statistic in found.items():

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
+from partita.features.base import FeatureMap
 from partita.kernels.weights import updates
-from partita.training.batches import Batch
 from partita.training.interruption import break_if_interrupted
 
 
@@ -33,18 +33,18 @@ class Support:
         )
 
 
-def find_support(batches: Sequence[Batch]) -> Support:
-    """Asks each feature map where a random gradient of the scores goes; n_weights steps each.
+def find_support(maps: Sequence[FeatureMap]) -> Support:
+    """Asks the feature map of each batch where a random gradient goes; n_weights steps each.
 
     Positive random numbers almost surely cancel only where the features themselves cancel.
     """
-    n_weights = batches[0].features.n_weights
+    n_weights = maps[0].n_weights
     gradient, visits = np.zeros(n_weights), np.zeros(n_weights)
     rng = np.random.default_rng(0)
     bits = []
-    for batch in batches:
+    for features in maps:
         break_if_interrupted()
-        batch.features.add_gradient(rng.random(batch.features.n_parts) + 1.0, gradient)
+        features.add_gradient(rng.random(features.n_parts) + 1.0, gradient)
         touched = np.zeros(-(-n_weights // updates.WIDTH), dtype=np.bool_)
         updates.mark(gradient, visits, touched)
         bits.append(np.packbits(touched))

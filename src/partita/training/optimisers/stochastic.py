@@ -19,7 +19,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.kernels.weights import updates
-from partita.training.corpus import MemoryCorpus
+from partita.training.corpus import Corpus
 from partita.training.optimisers.base import Optimiser, Problem, State
 from partita.training.optimisers.schedules import InverseTime, Rate, as_rate
 
@@ -120,7 +120,7 @@ class Stochastic(Optimiser[StochasticState]):
         """One pass over the corpus, its batches in an order of its own."""
         corpus = _check(problem)
         rng = np.random.default_rng([problem.seed, state.iteration])
-        order = rng.permutation(len(corpus.batches)).tolist()
+        order = rng.permutation(len(corpus.batch_sizes)).tolist()
         share = corpus.support.shares() / corpus.n_sentences
         if problem.penalty.scale is not None:
             share *= problem.penalty.scale
@@ -172,13 +172,12 @@ class Stochastic(Optimiser[StochasticState]):
             return sum(pool.map(lambda chunk: self.move(chunk, state), chunks))
 
     def _update(
-        self, problem: Problem, corpus: MemoryCorpus, chosen: Sequence[int], state: StochasticState
+        self, problem: Problem, corpus: Corpus, chosen: Sequence[int], state: StochasticState
     ) -> updates.Update:
         """The numbers of the next step."""
-        steps_per_pass = -(-len(corpus.batches) // self.batches_per_step)
-        n_sentences = sum(corpus.batches[index].structures.n_sentences for index in chosen)
+        steps_per_pass = -(-len(corpus.batch_sizes) // self.batches_per_step)
         return updates.Update(
-            normaliser=1.0 / n_sentences,
+            normaliser=1.0 / float(corpus.batch_sizes[list(chosen)].sum()),
             l2=float(problem.penalty.l2),
             l1=float(problem.penalty.l1),
             rate=as_rate(self.rate).at(state.n_steps, steps_per_pass * self.n_iterations),
@@ -246,18 +245,13 @@ class Adam(Stochastic):
         return float(updates.adam(*corrected, means, state.weights, state.drift, *state.memory))
 
 
-def _check(problem: Problem) -> MemoryCorpus:
+def _check(problem: Problem) -> Corpus:
     """The corpus, if mini-batches can be taken from it and its objective."""
     corpus = problem.corpus
     if corpus is None:
         raise TypeError(
             "mini-batch optimisers came with a plain function, which has no batches. Use LBFGS or "
             "OWLQN."
-        )
-    if not isinstance(corpus, MemoryCorpus):
-        raise TypeError(
-            f"mini-batch optimisers came with a {type(corpus).__name__}; they take a step every "
-            "few milliseconds, too often for a cluster. Use threads (workers=4), or LBFGS."
         )
     for name, term in zip(corpus.objective.names, corpus.objective.terms, strict=True):
         if term.objective.needs_total:
