@@ -13,6 +13,7 @@ from partita.baselines.semirings import (
     Expectation,
     KBest,
     Log,
+    Probability,
     SecondOrderExpectation,
     Viterbi,
     scored_edges,
@@ -54,6 +55,74 @@ def test_boolean(graph, scores):
     p = pt.HypergraphDistribution(graph, scores)
     assert possible == (p.inside > -np.inf).tolist()
     assert not inside(graph, [False] * graph.n_edges, Boolean())[graph.root]
+
+
+def both(graph, weights, semiring):
+    """Inside and outside."""
+    forest = forests.Forest.of(graph)
+    inner = forests.inside(forest, weights, semiring)
+    return inner, forests.outside(forest, weights, semiring, inner)
+
+
+def test_probability(graph, scores, p):
+    inner, outer = both(graph, np.exp(scores).tolist(), Probability())
+    np.testing.assert_allclose(inner, np.exp(p.inside), atol=0, rtol=1e-12)
+    np.testing.assert_allclose(outer, np.exp(p.outside), atol=0, rtol=1e-12)
+
+
+def test_outside_counts_what_stands_around_a_node(graph):
+    """Inside times outside: how often a node occurs in all derivations together."""
+    inner, outer = both(graph, [1] * graph.n_edges, Counting())
+    derivations = all_derivations(*random_edges(graph.n_edges))
+    heads = [graph.heads[list(derivation)].tolist() for derivation in derivations]
+    for node in range(graph.n_nodes):
+        occurs = sum(each.count(node) for each in heads)
+        assert inner[node] * outer[node] == occurs
+
+
+def test_outside_in_other_semirings(graph, scores, p):
+    inner, outer = both(graph, (scores > -np.inf).tolist(), Boolean())
+    assert outer == (p.outside > -np.inf).tolist()
+    inner, outer = both(graph, scores.tolist(), Log())
+    np.testing.assert_allclose(outer, p.outside, atol=1e-12, rtol=0)
+    # The best derivation through each edge: its score is what max-marginals say.
+    inner, outer = both(graph, scored_edges(scores), Viterbi())
+    forest = forests.Forest.of(graph)
+    terms = forests.edge_terms(forest, scored_edges(scores), Viterbi(), inner, outer)
+    np.testing.assert_allclose([t.score for t in terms], p.max_marginals, atol=1e-12, rtol=0)
+
+
+def test_outside_in_the_expectation_semiring(graph, scores, p):
+    """log-weight of an edge's term = log-marginal + A; its mean is conditional on the edge."""
+    values = np.random.default_rng(3).normal(size=(graph.n_edges, 2))
+    ring, weights = Expectation(2), Expectation.weights(scores, values)
+    inner, outer = both(graph, weights, ring)
+    forest = forests.Forest.of(graph)
+    marginals, covariance = p.marginals, p.covariance()
+    for e, term in enumerate(forests.edge_terms(forest, weights, ring, inner, outer)):
+        assert np.exp(term.log_weight - p.log_partition) == pytest.approx(marginals[e], abs=1e-12)
+        if marginals[e] > 0:
+            given = values.T @ (covariance[e] + marginals[e] * marginals) / marginals[e]
+            np.testing.assert_allclose(term.mean, given, atol=1e-9, rtol=1e-9)
+
+
+def test_expected_values(graph, scores, p):
+    values = np.random.default_rng(4).normal(size=(graph.n_edges, 3))
+    forest = forests.Forest.of(graph)
+    found = forests.expected_values(forest, np.exp(scores).tolist(), values.tolist())
+    np.testing.assert_allclose(found, p.expected_features(values), atol=1e-12, rtol=0)
+
+
+def test_siblings_are_positions(graph):
+    forest = forests.Forest.of(graph)
+    for e, tails in enumerate(forest.tails):
+        for place in range(len(tails)):
+            expected = [*tails[:place], *tails[place + 1 :]]
+            assert forest.siblings(e, place) == expected
+            assert graph.siblings(e, place).tolist() == expected
+    edge = next(e for e, tails in enumerate(forest.tails) if not tails)
+    with pytest.raises(ValueError, match="has no tails"):
+        graph.siblings(edge, 0)
 
 
 def test_log(graph, scores, p):
@@ -121,6 +190,7 @@ def test_expectations_at_scores_of_a_thousand(graph):
     [
         (Counting(), 3),
         (Boolean(), True),
+        (Probability(), 0.5),
         (Log(), 0.5),
         (Viterbi(), scored_edges([0.5])[0]),
         (KBest(2), [scored_edges([0.5])[0]]),

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from partita.baselines.semirings import Expectation, Log, Mean, Semiring, Value
+from partita.baselines.semirings import Expectation, Log, Mean, Probability, Semiring, Value
 from partita.structures.hypergraph import Hypergraph
 
 
@@ -38,6 +38,14 @@ class Forest:
         """The same edges as the library has them."""
         tails = [hypergraph.tails(edge).tolist() for edge in range(hypergraph.n_edges)]
         return cls(hypergraph.heads.tolist(), tails, hypergraph.root)
+
+    def siblings(self, edge: int, place: int) -> list[int]:
+        """The other tails of an edge: what stands beside the tail at a place, by position.
+
+        >>> Forest([0, 0, 1], [(), (), (0, 0)], root=1).siblings(2, 0)  # a node may be its own
+        [0]
+        """
+        return [u for other, u in enumerate(self.tails[edge]) if other != place]
 
     @cached_property
     def order(self) -> list[int]:
@@ -91,7 +99,13 @@ def outside(
     """For each node the sum over derivations of the root of what is not below the node.
 
     O(root) = one; O(u) = sum over the places of u among the tails of edges e of O(head(e)) w(e)
-    times I of the tails at all other places (equation 15).
+    times I of its siblings there (equation 15). For a semiring whose product does not commute, as
+    with lists of edges, what stands around a node comes out in another order than in a derivation.
+
+    >>> from partita.baselines.semirings import Counting
+    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> outside(forest, [1, 1, 1], Counting(), inside(forest, [1, 1, 1], Counting()))
+    [4, 1]
     """
     values = [semiring.zero] * forest.n_nodes
     values[forest.root] = semiring.one
@@ -99,9 +113,8 @@ def outside(
         for e in forest.backward[v]:
             for i, u in enumerate(forest.tails[e]):
                 k = semiring.times(weights[e], values[v])
-                for j, s in enumerate(forest.tails[e]):
-                    if i != j:
-                        k = semiring.times(k, inner[s])
+                for s in forest.siblings(e, i):
+                    k = semiring.times(k, inner[s])
                 values[u] = semiring.plus(values[u], k)
     return values
 
@@ -128,6 +141,28 @@ def marginals(
     log_partition = inner[forest.root]
     terms = edge_terms(forest, scores, Log(), inner, outer)
     return [math.exp(term - log_partition) for term in terms]
+
+
+def expected_values(
+    forest: Forest, weights: Sequence[float], values: Sequence[Sequence[float]]
+) -> list[float]:
+    """ExpectedFeatures: the expected sum of values over the edges of a derivation.
+
+    sum over edges e of O(head) w(e) times I of the tails, times values[e], over I(root), in plain
+    probabilities as the slides have it.
+
+    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> expected_values(forest, [3.0, 1.0, 1.0], [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    [1.5, 0.5]
+    """
+    ring = Probability()
+    inner = inside(forest, weights, ring)
+    terms = edge_terms(forest, weights, ring, inner, outside(forest, weights, ring, inner))
+    sums = [0.0] * len(values[0])
+    for term, row in zip(terms, values, strict=True):
+        for k, value in enumerate(row):
+            sums[k] += term * value
+    return [total / inner[forest.root] for total in sums]
 
 
 def covariance_product(

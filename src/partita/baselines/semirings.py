@@ -69,6 +69,28 @@ class Boolean(Semiring[bool]):
         return left and right
 
 
+class Probability(Semiring[float]):
+    """The partition function, if an edge weighs exp(score): the slides' own, sums and products.
+
+    Plain numbers, which overflow and underflow where `Log` does not.
+
+    >>> from partita.baselines.forests import Forest, inside
+    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> inside(forest, [0.25, 0.75, 0.5], Probability())
+    [1.0, 0.5]
+    """
+
+    zero, one = 0.0, 1.0
+
+    def plus(self, left: float, right: float) -> float:
+        """The sum of two numbers."""
+        return left + right
+
+    def times(self, left: float, right: float) -> float:
+        """Their product."""
+        return left * right
+
+
 class Log(Semiring[float]):
     """The log-partition, if an edge weighs its score.
 

@@ -112,6 +112,19 @@ class Hypergraph:
         edge = _index("edge", edge, self.n_edges)
         return self.tails_flat[self.tail_offsets[edge] : self.tail_offsets[edge + 1]]
 
+    def siblings(self, edge: int, place: int) -> IntArray:
+        """The other tails of an edge, beside the one at a place; a node may be its own sibling.
+
+        >>> Hypergraph([0, 1, 2], [(), (0,), (0, 1, 0)], root=2).siblings(2, 0)
+        array([1, 0])
+        """
+        tails = self.tails(edge)
+        if len(tails) == 0:
+            raise ValueError(
+                f"edge {edge} has no tails; expected one with two, whose siblings are."
+            )
+        return np.delete(tails, _index("place", place, len(tails)))
+
     def backward_star(self, node: int) -> IntArray:
         """The edges whose head is the node."""
         node = _index("node", node, self.n_nodes)
