@@ -1,161 +1,137 @@
 # # Write your own structure
 #
 # A structure owes the library its parts and its dynamic program; everything else follows. This
-# page adds one that Partita does not have: **segmentations**. A sentence of n words is cut into
-# segments of at most `longest` words, a part is a segment, and its score may depend on all of its
-# words (Sarawagi & Cohen 2004). The scores come as an array `(n_words, longest)`, where
-# `[first, length - 1]` is the segment of `length` words that begins with word `first`. A
-# segmentation is a vector of zeros and ones, one where a segment ends.
+# page adds **segmentations with tags**, a semi-Markov chain (Sarawagi & Cohen 2004): a sentence of
+# n words is cut into segments of at most `longest` words, and each segment gets a tag. Two arrays
+# hold the scores: `segments[first, length - 1, tag]`, which may depend on all words of the segment,
+# and `pairwise[tag, next tag]` for neighbouring segments. A structure is an array with a row
+# (first, end, tag) for each segment.
 #
-# ## The parts, and the dynamic program
+# ## The steps of the dynamic program
 #
-# Every dynamic program that adds up the ways to build a thing from smaller things is a hypergraph:
-# a node for every subproblem, an edge for every step. Here node i is "the first i words are cut",
-# and the segment from word i to word j is an edge from node i to node j. So the new class lays out
-# a graph, hands the sums to `Forests`, and translates: edges of a derivation to ends of segments,
-# and back. (A structure that must be as fast as it can be has kernels of its own instead; see
-# CONTRIBUTING.md.)
+# Every dynamic program that adds up the ways to build a thing from smaller things is a forest: a
+# node for every subproblem, an edge for every step, and each step is scored by a cell of an array,
+# or by nothing. `ForestStructures` wants to know the arrays, the steps, and how to read and write a
+# structure; sums, best ones, samples and counts follow from that.
 
 import numpy as np
 
-import partita as pt
-from partita.distribution.base import SUM, Distribution
-from partita.structures.base import ALL_FORBIDDEN, Best, Structures
-from partita.structures.batch import check_scores, recognise
-from partita.structures.forests import Forests
+from partita.distribution.base import Distribution
+from partita.structures.forest_structures import ForestStructures
+from partita.structures.forms import recognise
+from partita.structures.part_arrays import PartArray, axes
 
 
-def lattice(n_words, longest):
-    """Edge first * longest + length - 1 is a segment; those past the end lead to a dead node."""
-    heads, tails = [], []
-    for first in range(n_words):
-        for end in range(first + 1, first + longest + 1):
-            heads.append(end if end <= n_words else n_words + 1)
-            tails.append([first] if first > 0 else [])
-    return pt.Hypergraph(heads, tails, root=n_words)
+class Segmentations(ForestStructures):
+    """All ways to cut sentences into segments of at most `longest` words, with tags."""
+
+    def __init__(self, n_words, longest, n_tags):
+        self.longest, self.n_tags = longest, n_tags
+        segments = PartArray("segments", n_axes=1, inner=(longest, n_tags))
+        super().__init__(n_words, [segments, PartArray("pairwise", 0, inner=(n_tags, n_tags))])
+
+    def forest(self, n_words):
+        return self.build(n_words, self.steps(n_words), root="whole")
+
+    def steps(self, n_words):
+        """Head, tails and cell of each step.
+
+        ("before", i, tag): the first i words are cut, and a segment with this tag comes next.
+        ("after", i, tag): the first i words are cut, and the last segment has this tag.
+        """
+        for tag in range(self.n_tags):
+            yield ("before", 0, tag), [], None
+            yield "whole", [("after", n_words, tag)], None
+            for first in range(n_words):
+                for length in range(1, min(self.longest, n_words - first) + 1):
+                    cell = ("segments", first, length - 1, tag)
+                    yield ("after", first + length, tag), [("before", first, tag)], cell
+                for left in range(self.n_tags) if first else ():
+                    cell = ("pairwise", left, tag)
+                    yield ("before", first, tag), [("after", first, left)], cell
+
+    def structure(self, n_words, segments, pairwise):
+        """Rows (first, end, tag); a derivation begins at the top, so with the last segment."""
+        first, length, tag = segments[::-1].T
+        return np.stack([first, first + length + 1, tag], axis=1)
+
+    def places(self, n_words, structure, sentence):
+        rows = np.asarray(structure)
+        if rows.ndim != 2 or rows.shape[1] != 3:
+            raise ValueError(
+                f"the segments of sentence {sentence} have shape {rows.shape}; expected rows "
+                "(first, end, tag)."
+            )
+        first, end, tag = rows.T
+        return np.stack([first, end - first - 1, tag], 1), np.stack([tag[:-1], tag[1:]], 1)
+
+    def moved(self, structure, places):
+        """Segments name words, which a padded batch may have at other places."""
+        first, end, tag = structure.T
+        return np.stack([places[first], places[end - 1] + 1, tag], axis=1)
 
 
-class Segmentations(Structures):
-    """All ways to cut sentences into segments of at most `longest` words."""
-
-    def __init__(self, n_words, longest):
-        self.n_words, self.longest = np.array(n_words, dtype=np.int64), longest
-        self._forests = Forests([lattice(n, longest) for n in n_words])
-        self.part_offsets = self._forests.part_offsets
-
-    # The sums are those of the lattice, part for part.
-    def infer(self, scores):
-        return self._forests.infer(scores)
-
-    def covariance_product(self, scores, inference, direction):
-        return self._forests.covariance_product(scores, inference, direction)
-
-    def covariance(self, scores, inference):
-        return self._forests.covariance(scores, inference)
-
-    def max_marginals(self, scores):
-        return self._forests.max_marginals(scores)
-
-    def is_choice(self):
-        return self._forests.is_choice()
-
-    def is_same_set(self, other):
-        return self.longest == other.longest and np.array_equal(self.n_words, other.n_words)
-
-    def argmax(self, scores):
-        edges, best = self._forests.argmax(scores)
-        return Best(list(map(self._ends, edges, self.n_words)), best)
-
-    def k_best(self, scores, k):
-        found = self._forests.k_best(scores, k)
-        return [
-            [(self._ends(edges, n), score) for edges, score in sentence]
-            for sentence, n in zip(found, self.n_words, strict=True)
-        ]
-
-    def sample(self, scores, inference, size, rng):
-        found = self._forests.sample(scores, inference, size, rng)
-        return [
-            np.array([self._ends(edges, n) for edges in sentence]).reshape(size, n)
-            for sentence, n in zip(found, self.n_words, strict=True)
-        ]
-
-    def why_empty(self, scores, sentence):
-        return ALL_FORBIDDEN
-
-    def counts(self, structures):
-        counts = np.zeros(self.n_parts)
-        for start, ends in zip(self.part_offsets, structures, strict=False):
-            stops = np.flatnonzero(ends) + 1
-            first = np.concatenate([[0], stops[:-1]])
-            counts[start + first * self.longest + stops - first - 1] = 1
-        return counts
-
-    def _ends(self, edges, n_words):
-        first, length = np.divmod(edges, self.longest)
-        ends = np.zeros(n_words, dtype=np.int64)
-        ends[first + length] = 1
-        return ends
-
-
-# ## How arrays go in and come out
+# ## What the arrays mean
 #
-# The distribution class says this and nothing else: entropy, covariances, expectations,
-# restrictions, Rényi entropies are inherited.
+# The distribution class says this and nothing else. Entropy, covariances, expectations, Rényi
+# entropies are inherited, and so are lists of sentences, padded batches with `n_words` or `mask`,
+# and transitions that come once for all sentences. `axes` describes a shape: axes along the n
+# words first, then letters for the other sizes.
+
+from typing import Any, NamedTuple
+
+
+class SegmentParts(NamedTuple):
+    """Something for every part: marginals, gradients or directions."""
+
+    segments: Any
+    pairwise: Any
 
 
 class Segmentation(Distribution):
-    """p(segmentation) proportional to exp(sum of the scores of its segments)."""
+    """p(segments) proportional to exp(sum of their scores and of those of neighbouring tags)."""
 
-    def __init__(self, scores):
-        expected = "(n_words, longest), a score for every segment"
-        form, arrays = recognise("scores", scores, [2], None, expected)
-        for array in arrays:
-            check_scores("scores", array)
-        structures = Segmentations([len(array) for array in arrays], arrays[0].shape[1])
-        super().__init__(structures, np.concatenate([array.ravel() for array in arrays]), form)
+    parts_type = SegmentParts
 
-    def _flatten(self, values, dtype):
-        shapes = [(n, self.structures.longest) for n in self.structures.n_words]
-        arrays = self._form.split("values", values, shapes, dtype)
-        return np.concatenate([array.ravel() for array in arrays])
-
-    def _shaped(self, parts, combine=SUM):
-        rows = np.split(parts, self.structures.part_offsets[1:-1])
-        arrays = [row.reshape(-1, self.structures.longest) for row in rows]
-        return self._form.join(arrays, lambda n: (n, self.structures.longest))
-
-    def _drawings(self, sentence):
-        return []
+    def __init__(self, segments, pairwise, *, n_words=None, mask=None):
+        given = [
+            ("segments", segments, axes("n L s", "a score for every segment and tag")),
+            ("pairwise", pairwise, axes("s s", "a score for every pair of tags")),
+        ]
+        form, lengths, sizes = recognise(given, n_words, mask)
+        sets = Segmentations(lengths, sizes["L"], sizes["s"])
+        super().__init__(sets, form, segments, pairwise)
 
 
 # ## All questions have answers
 #
-# Four words with equal scores for all segments of up to three words: there are seven ways to cut
-# them (a tribonacci number).
+# Four words, segments of up to three words, one tag, equal scores: there are seven ways to cut them
+# (a tribonacci number). With two tags there are more.
 
-p = Segmentation(np.zeros((4, 3)))
+p = Segmentation(np.zeros((4, 3, 1)), np.zeros((1, 1)))
 print("ways to cut:        ", round(np.exp(p.log_partition)))
+two = Segmentation(np.zeros((4, 3, 2)), np.zeros((2, 2)))
+print("with two tags:      ", round(np.exp(two.log_partition)))
 print("entropy:            ", round(p.entropy, 4), "= log 7 =", round(np.log(7), 4))
-print("P(a segment):\n", p.marginals.round(3))
-print("three samples:      ", p.sample(3, np.random.default_rng(0)).tolist())
+print("P(a segment):\n", p.marginals.segments[:, :, 0].round(3))
+print("two samples:        ", [rows.tolist() for rows in p.sample(2, np.random.default_rng(0))])
 
-# With scores, the best ones, the probability of a cut after the second word, and how the marginals
-# move when the score of the first two words as one segment moves:
+# With scores, the best ones, and how the marginals of the segments move when two equal tags in a
+# row become likelier:
 
-scores = np.random.default_rng(1).normal(size=(4, 3))
-p = Segmentation(scores)
-for ends, score in p.k_best(3):
-    print(ends, round(score, 3))
-direction = np.zeros((4, 3))
-direction[0, 1] = 1.0
-print("dP / dscore[0, 1]:\n", p.covariance_product(direction).round(3))
+rng = np.random.default_rng(1)
+p = Segmentation(rng.normal(size=(4, 3, 2)), np.zeros((2, 2)))
+for rows, score in p.k_best(3):
+    print(rows.tolist(), round(score, 3))
+moved = p.covariance_product((None, np.eye(2)))
+print("change of P(segment), summed over tags:\n", moved.segments.sum(axis=2).round(3))
 
 # ## It learns
 #
 # Objectives, corpora and optimisers know no structure by name, so a new one is trained like the
-# others. A small job for it: letters without blanks, to be cut into words. A segment has two
-# features, its text (if some word of the training data has it) and its length.
+# others. A small job for it: letters without blanks, to be cut into words (tag 0) and other marks
+# (tag 1). A segment has two features, its text (if some word of the training data has it) and its
+# length, each with the tag; a transition has its own.
 
 from scipy import sparse
 
@@ -164,7 +140,7 @@ from partita.features import MatrixFeatures
 from partita.objectives import Counts, Entropy, Likelihood
 from partita.training import Batch, Penalty, build_corpus, train
 
-LONGEST = 10
+LONGEST, N_TAGS = 10, 2
 
 
 def words_of(part, n_sentences):
@@ -173,39 +149,43 @@ def words_of(part, n_sentences):
 
 
 def features_of(texts, known):
-    """A row for every segment of every text: its own weight if it is known, and its length's."""
+    """A row for every part: segments of every text at every length and tag, then transitions."""
+    n_texts, n_features = len(known) * N_TAGS, (len(known) + LONGEST + N_TAGS) * N_TAGS
     rows, columns, n_parts = [], [], 0
     for text in texts:
         for first in range(len(text)):
             for length in range(1, LONGEST + 1):
-                rows.append(n_parts)
-                columns.append(len(known) + length - 1)
-                if text[first : first + length] in known:
+                number = known.get(text[first : first + length])
+                for tag in range(N_TAGS):
                     rows.append(n_parts)
-                    columns.append(known[text[first : first + length]])
-                n_parts += 1
+                    columns.append(n_texts + (length - 1) * N_TAGS + tag)
+                    if number is not None:
+                        rows.append(n_parts)
+                        columns.append(number * N_TAGS + tag)
+                    n_parts += 1
+        rows.extend(range(n_parts, n_parts + N_TAGS**2))
+        columns.extend(range(n_features - N_TAGS**2, n_features))
+        n_parts += N_TAGS**2
     ones = np.ones(len(rows))
-    return MatrixFeatures(
-        sparse.csr_array((ones, (rows, columns)), shape=(n_parts, len(known) + LONGEST))
-    )
+    return MatrixFeatures(sparse.csr_array((ones, (rows, columns)), shape=(n_parts, n_features)))
 
 
-def ends_of(words):
-    ends = np.zeros(sum(map(len, words)), dtype=np.int64)
-    ends[np.cumsum([len(word) for word in words]) - 1] = 1
-    return ends
+def segments_of(words):
+    ends = np.cumsum([len(word) for word in words])
+    tags = [0 if word[0].isalpha() else 1 for word in words]
+    return np.stack([[0, *ends[:-1]], ends, tags], axis=1)
 
 
 def batch(sentences, known, targets):
     texts = ["".join(words) for words in sentences]
-    structures = Segmentations([len(text) for text in texts], LONGEST)
+    structures = Segmentations([len(text) for text in texts], LONGEST, N_TAGS)
     return Batch(Segmentation, structures, features_of(texts, known), targets(structures))
 
 
 training = words_of("train", 200)
 known = {word: number for number, word in enumerate(sorted({w for s in training for w in s}))}
 labelled = batch(
-    training, known, lambda s: {"Likelihood": Counts.of(s, [ends_of(w) for w in training])}
+    training, known, lambda s: {"Likelihood": Counts.of(s, [segments_of(w) for w in training])}
 )
 unlabelled = batch(words_of("train", 350)[200:], known, lambda s: {"Entropy": None})
 corpus = build_corpus(Likelihood() + 0.1 * Entropy(), [labelled, unlabelled], workers=1)
@@ -214,11 +194,30 @@ result = train(corpus, penalty=Penalty(l2=0.1))
 held_out = words_of("dev", 100)
 test = batch(held_out, known, lambda s: {})
 cut = test.at(result.weights).argmax
-right = sum(np.array_equal(ends, ends_of(words)) for ends, words in zip(cut, held_out, strict=True))
+right = sum(
+    np.array_equal(rows[:, :2], segments_of(words)[:, :2])
+    for rows, words in zip(cut, held_out, strict=True)
+)
 print(f"{right} of {len(held_out)} sentences are cut as they should be, for instance:")
 text = "".join(held_out[0])
-print("".join(letter + " " * end for letter, end in zip(text, cut[0], strict=True)))
+print(" ".join(text[first:end] for first, end, _ in cut[0]))
 
+# ## When a kernel of your own pays
+#
+# The sums run in compiled loops over the edges, some five nanoseconds each, and all sentences of a
+# batch are one call; sentences of the same length share a forest. Loops of your own in logarithms
+# are not faster. What pays is what the library's own kernels do: probabilities that are rescaled
+# on the way instead of logarithms, and four sentences side by side in the lanes of a vector unit,
+# together three to ten times. Then inherit from `ArrayStructures` and write `infer`,
+# `covariance_product`, `argmax` and so on; the conformance suite is the same.
+#
+# One thing to know there: do not compute marginals as exp(score through the part - log-partition).
+# Both numbers grow with the sentence, and their difference keeps only what is left: at a
+# log-partition of a thousand, twelve digits. The library multiplies conditional probabilities
+# instead, p(edge) = p(node) p(edge | node), from the top down; each factor is a ratio of
+# neighbouring sums, is right to the last digits however long the sentence is, and the marginals of
+# a word add up to 1.
+#
 # ## Is it right?
 #
 # The conformance suite in `tests/conformance` compares every structure with enumeration, to 1e-9:

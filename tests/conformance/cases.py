@@ -26,12 +26,16 @@ class Case:
     random_scores: Callable
     """(rng, n_words) -> standard normal scores of one sentence: an array or a tuple of arrays."""
     build: Callable
-    """scores -> distribution; a list of arrays in each place makes a batch."""
+    """scores -> distribution; a list or padded array in each place makes a batch, with options."""
     enumerate: Callable
     """scores -> (all structures, matrix of part counts in C order of the scores)."""
     sizes: tuple[int, ...]
     """Numbers of words small enough to enumerate."""
     n_words_long: int = 2000
+    is_padded: bool = True
+    """Whether it takes padded batches."""
+    once: tuple[int, ...] = ()
+    """Which arrays may be given once for all sentences of a batch."""
 
     def oracle(self, scores):
         structures, counts = self.enumerate(scores)
@@ -63,6 +67,33 @@ def batch(list_of_scores):
     return list(list_of_scores)
 
 
+def padded(arrays, part_array, places, n_padded):
+    """One array for all sentences, with word i of sentence b at places[b][i], NaN elsewhere."""
+    shape = part_array.shape(n_padded)
+    rows = np.full((len(arrays), *shape), np.nan)
+    for row, array, words in zip(rows, arrays, places, strict=True):
+        row[np.ix_(*[cells(words, part_array)] * part_array.n_axes)] = array
+    return rows
+
+
+def unpadded(rows, part_array, places):
+    """The arrays of the sentences out of a padded one, and a mask of the cells they leave."""
+    arrays, rest = [], np.ones(rows.shape, dtype=bool)
+    for row, words, free in zip(rows, places, rest, strict=True):
+        index = np.ix_(*[cells(words, part_array)] * part_array.n_axes)
+        arrays.append(row[index])
+        free[index] = False
+    return arrays, rest
+
+
+def cells(words, part_array):
+    """Where words lie on an axis: behind the root, or as tables that lead to them."""
+    words = np.asarray(words)
+    if part_array.extra == 1:
+        return np.concatenate([[0], words + 1])
+    return words[1:] - 1 if part_array.extra == -1 else words
+
+
 def chain_scores(shape_of_tables):
     def random_scores(rng, n_words, n_tags=3):
         unary = rng.normal(size=(n_words, n_tags))
@@ -88,7 +119,7 @@ def all_chains(scores):
     return structures, counts
 
 
-def forest(scores):
+def forest(scores, **options):
     """The distribution over a hypergraph that depends on its number of edges alone."""
     if isinstance(scores, list):
         graphs = [pt.Hypergraph(*random_edges(len(vector))) for vector in scores]
@@ -106,8 +137,8 @@ def projective_trees(single_root, n_labels=None):
     """Scores, distribution and enumeration for a case of projective trees."""
     return (
         lambda rng, n_words: rng.normal(size=tree_shape(n_words, n_labels)),
-        lambda scores: pt.ProjectiveTree(
-            scores, single_root=single_root, labelled=n_labels is not None
+        lambda scores, **options: pt.ProjectiveTree(
+            scores, single_root=single_root, labelled=n_labels is not None, **options
         ),
         lambda scores: all_projective_trees(scores.shape, single_root),
     )
@@ -117,16 +148,16 @@ def spanning_trees(single_root, n_labels=None):
     """Scores, distribution and enumeration for a case of spanning trees."""
     return (
         lambda rng, n_words: rng.normal(size=tree_shape(n_words, n_labels)),
-        lambda scores: pt.SpanningTree(
-            scores, single_root=single_root, labelled=n_labels is not None
+        lambda scores, **options: pt.SpanningTree(
+            scores, single_root=single_root, labelled=n_labels is not None, **options
         ),
         lambda scores: all_spanning_trees(scores.shape, single_root),
     )
 
 
-def segmentation(scores):
+def segmentation(scores, **options):
     """The distribution that the tutorial "Write your own structure" defines."""
-    return own_structure()["Segmentation"](scores)
+    return own_structure()["Segmentation"](*scores, **options)
 
 
 @functools.cache
@@ -139,20 +170,23 @@ def own_structure():
 
 
 def all_segmentations(scores):
-    """Every way to cut a sentence into segments, with a count for each (first word, length)."""
-    n_words, longest = scores.shape
+    """Every way to cut a sentence into segments with tags, as rows (first, end, tag)."""
+    segments, pairwise = scores
+    n_words, longest, n_tags = segments.shape
     structures, counts = [], []
-    for inner in itertools.product((0, 1), repeat=n_words - 1):
-        ends = np.array([*inner, 1])
-        used, first = np.zeros_like(scores), 0
-        for stop in np.flatnonzero(ends):
-            if stop - first >= longest:
-                break
-            used[first, stop - first] = 1
-            first = stop + 1
-        else:
-            structures.append(ends)
-            counts.append(flat(used))
+    for inner in itertools.product((False, True), repeat=n_words - 1):
+        ends = [word + 1 for word, is_end in enumerate([*inner, True]) if is_end]
+        firsts = [0, *ends[:-1]]
+        if max(end - first for first, end in zip(firsts, ends, strict=True)) > longest:
+            continue
+        for tags in itertools.product(range(n_tags), repeat=len(ends)):
+            used, transitions = np.zeros_like(segments), np.zeros_like(pairwise)
+            for first, end, tag in zip(firsts, ends, tags, strict=True):
+                used[first, end - first - 1, tag] += 1
+            for left, right in itertools.pairwise(tags):
+                transitions[left, right] += 1
+            structures.append(np.array([firsts, ends, tags]).T)
+            counts.append(flat((used, transitions)))
     return structures, counts
 
 
@@ -165,14 +199,15 @@ CASES = [
     Case(
         "chain-shared",
         chain_scores(lambda n, s: (s, s)),
-        lambda scores: pt.LinearChain(*scores),
+        lambda scores, **options: pt.LinearChain(*scores, **options),
         all_chains,
         CHAIN_SIZES,
+        once=(1,),
     ),
     Case(
         "chain-by-position",
         chain_scores(lambda n, s: (n - 1, s, s)),
-        lambda scores: pt.LinearChain(*scores),
+        lambda scores, **options: pt.LinearChain(*scores, **options),
         all_chains,
         CHAIN_SIZES,
     ),
@@ -182,6 +217,7 @@ CASES = [
         forest,
         all_forest_derivations,
         (5, 8, 15, 16, 17) if IS_COMPILED else (5, 16),
+        is_padded=False,
     ),
     Case("projective", *projective_trees(False), TREE_SIZES, n_words_long=200),
     Case("projective-one-root", *projective_trees(True), TREE_SIZES, n_words_long=200),
@@ -193,10 +229,11 @@ CASES = [
     Case("spanning-labelled-one-root", *spanning_trees(True, 3), (1, 2, 3), n_words_long=50),
     Case(
         "own-structure",
-        lambda rng, n_words: rng.normal(size=(n_words, 3)),
+        lambda rng, n_words: (rng.normal(size=(n_words, 3, 2)), rng.normal(size=(2, 2))),
         segmentation,
         all_segmentations,
-        (1, 2, 4, 6) if IS_COMPILED else (1, 3),
+        (1, 2, 4, 5) if IS_COMPILED else (1, 3),
         n_words_long=500,
+        once=(1,),
     ),
 ]

@@ -1,10 +1,13 @@
 """Structures x properties: every structure keeps every promise of `Distribution`, to 1e-9."""
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from cases import CASES, IS_COMPILED, batch, flat, like
+from cases import CASES, IS_COMPILED, Case, batch, flat, like, padded, unpadded
 
 TOLERANCE = 1e-9
 KINDS = ("normal", "ties", "huge", "forbidden", "one structure left")
@@ -28,6 +31,38 @@ def make_scores(case, kind, n_words, seed=0):
     return like(scores, vector)
 
 
+@dataclass(frozen=True)
+class Problem:
+    """Scores of one sentence, their distribution, and the truth."""
+
+    case: Case
+    kind: str
+    n_words: int
+
+    def __str__(self):
+        return f"{self.case}-{self.kind}-{self.n_words}"
+
+    @cached_property
+    def scores(self):
+        return make_scores(self.case, self.kind, self.n_words)
+
+    @cached_property
+    def p(self):
+        return self.case.build(self.scores)
+
+    @cached_property
+    def truth(self):
+        return self.case.oracle(self.scores)
+
+
+def problems(*kinds):
+    """A test for every structure, kind of scores and size: a failure names all three."""
+    found = [
+        Problem(case, kind, n) for case in CASES for kind in kinds or KINDS for n in case.sizes
+    ]
+    return pytest.mark.parametrize("problem", found, ids=str)
+
+
 @pytest.fixture(params=CASES, ids=str)
 def case(request):
     return request.param
@@ -38,98 +73,98 @@ def kind(request):
     return request.param
 
 
-@pytest.fixture
-def problems(case, kind):
-    """Distribution and truth for every size."""
-    all_scores = [make_scores(case, kind, n_words) for n_words in case.sizes]
-    return [(case.build(scores), case.oracle(scores)) for scores in all_scores]
-
-
 def close(actual, expected):
     """Within 1e-9, or 1e-12 of the number itself where that is larger."""
     np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=TOLERANCE)
 
 
-def test_log_partition(problems):
-    for p, truth in problems:
-        close(p.log_partition, truth.log_partition)
+@problems()
+def test_log_partition(problem):
+    p, truth = problem.p, problem.truth
+    close(p.log_partition, truth.log_partition)
 
 
-def test_marginals(problems):
-    for p, truth in problems:
-        close(flat(p.marginals), truth.marginals)
-        assert (
-            flat(p.marginals)[(truth.counts[truth.totals > -np.inf] == 0).all(axis=0)] == 0
-        ).all()
+@problems()
+def test_marginals(problem):
+    p, truth = problem.p, problem.truth
+    close(flat(p.marginals), truth.marginals)
+    assert (flat(p.marginals)[(truth.counts[truth.totals > -np.inf] == 0).all(axis=0)] == 0).all()
 
 
-def test_covariance_product(problems):
-    for p, truth in problems:
-        direction = np.random.default_rng(1).normal(size=truth.scores.size)
-        product = p.covariance_product(like(p.marginals, direction))
-        close(flat(product), truth.covariance @ direction)
+@problems()
+def test_covariance_product(problem):
+    p, truth = problem.p, problem.truth
+    direction = np.random.default_rng(1).normal(size=truth.scores.size)
+    product = p.covariance_product(like(p.marginals, direction))
+    close(flat(product), truth.covariance @ direction)
 
 
-def test_covariance(problems):
-    for p, truth in problems:
-        covariance = p.covariance()
-        close(covariance, truth.covariance)
-        close(covariance, covariance.T)
-        assert np.linalg.eigvalsh((covariance + covariance.T) / 2).min() > -TOLERANCE
+@problems()
+def test_covariance(problem):
+    p, truth = problem.p, problem.truth
+    covariance = p.covariance()
+    close(covariance, truth.covariance)
+    close(covariance, covariance.T)
+    assert np.linalg.eigvalsh((covariance + covariance.T) / 2).min() > -TOLERANCE
 
 
-def test_entropy(problems):
-    for p, truth in problems:
-        close(p.entropy, truth.entropy)
-        finite = np.where(truth.marginals > 0, np.nan_to_num(truth.scores, neginf=0.0), 0.0)
-        gradient = -truth.covariance @ finite
-        close(flat(p.entropy_gradient()), gradient)
+@problems()
+def test_entropy(problem):
+    p, truth = problem.p, problem.truth
+    close(p.entropy, truth.entropy)
+    finite = np.where(truth.marginals > 0, np.nan_to_num(truth.scores, neginf=0.0), 0.0)
+    gradient = -truth.covariance @ finite
+    close(flat(p.entropy_gradient()), gradient)
 
 
-@pytest.mark.parametrize("kind", ["normal"])
-def test_gradients_by_finite_differences(case, kind, problems):
-    for (p, truth), n_words in zip(problems, case.sizes, strict=True):
-        scores, step = make_scores(case, kind, n_words), 1e-5
-        direction = np.random.default_rng(2).normal(size=truth.scores.size)
-        before = case.build(like(scores, flat(scores) - step * direction))
-        behind = case.build(like(scores, flat(scores) + step * direction))
-        slope = (behind.log_partition - before.log_partition) / (2 * step)
-        assert slope == pytest.approx(flat(p.marginals) @ direction, abs=1e-6)
-        slope = (behind.entropy - before.entropy) / (2 * step)
-        assert slope == pytest.approx(flat(p.entropy_gradient()) @ direction, abs=1e-6)
+@problems("normal")
+def test_gradients_by_finite_differences(problem):
+    p, case, scores, step = problem.p, problem.case, problem.scores, 1e-5
+    direction = np.random.default_rng(2).normal(size=flat(scores).size)
+    before = case.build(like(scores, flat(scores) - step * direction))
+    behind = case.build(like(scores, flat(scores) + step * direction))
+    slope = (behind.log_partition - before.log_partition) / (2 * step)
+    assert slope == pytest.approx(flat(p.marginals) @ direction, abs=1e-6)
+    slope = (behind.entropy - before.entropy) / (2 * step)
+    assert slope == pytest.approx(flat(p.entropy_gradient()) @ direction, abs=1e-6)
 
 
-def test_argmax(problems):
-    for p, truth in problems:
-        close(p.score(p.argmax), truth.totals.max())
+@problems()
+def test_argmax(problem):
+    p, truth = problem.p, problem.truth
+    close(p.score(p.argmax), truth.totals.max())
 
 
-def test_max_marginals(problems):
-    for p, truth in problems:
-        close(flat(p.max_marginals), truth.max_marginals)
+@problems()
+def test_max_marginals(problem):
+    p, truth = problem.p, problem.truth
+    close(flat(p.max_marginals), truth.max_marginals)
 
 
-def test_all_k_best_in_order(problems):
-    for p, truth in problems:
-        allowed = np.sort(truth.totals[truth.totals > -np.inf])[::-1]
-        found = p.k_best(len(truth.totals) + 3)
-        close([score for _, score in found], allowed)
-        close([p.score(structure) for structure, _ in found], allowed)
-        assert len({flat(structure).tobytes() for structure, _ in found}) == len(found)
-        few = p.k_best(2)
-        close([score for _, score in few], allowed[:2])
+@problems()
+def test_all_k_best_in_order(problem):
+    p, truth = problem.p, problem.truth
+    allowed = np.sort(truth.totals[truth.totals > -np.inf])[::-1]
+    found = p.k_best(len(truth.totals) + 3)
+    close([score for _, score in found], allowed)
+    close([p.score(structure) for structure, _ in found], allowed)
+    assert len({flat(structure).tobytes() for structure, _ in found}) == len(found)
+    few = p.k_best(2)
+    close([score for _, score in few], allowed[:2])
 
 
-def test_score_and_log_prob(problems):
-    for p, truth in problems:
-        for structure, total in list(zip(truth.structures, truth.totals, strict=True))[:20]:
-            close(p.score(structure), total)
-            close(p.log_prob(structure), total - truth.log_partition)
+@problems()
+def test_score_and_log_prob(problem):
+    p, truth = problem.p, problem.truth
+    for structure, total in list(zip(truth.structures, truth.totals, strict=True))[:20]:
+        close(p.score(structure), total)
+        close(p.log_prob(structure), total - truth.log_partition)
 
 
 @pytest.mark.parametrize("kind", ["normal", "forbidden"])
-def test_samples(case, problems):
-    p, truth = problems[-1]
+def test_samples(case, kind):
+    problem = Problem(case, kind, case.sizes[-1])
+    p, truth = problem.p, problem.truth
     size = 20_000 if IS_COMPILED else 300
     samples = p.sample(size, np.random.default_rng(3))
     rows = list(zip(*samples, strict=True)) if isinstance(samples, tuple) else samples
@@ -147,38 +182,45 @@ def test_samples(case, problems):
     assert chisquare(observed[expected > 0], expected[expected > 0]).pvalue > 1e-4
 
 
-def test_expectation(problems):
-    for p, truth in problems:
-        values = np.random.default_rng(4).normal(size=truth.scores.size)
-        close(p.expectation(like(p.marginals, values)), truth.marginals @ values)
+@problems()
+def test_expectation(problem):
+    p, truth = problem.p, problem.truth
+    values = np.random.default_rng(4).normal(size=truth.scores.size)
+    close(p.expectation(like(p.marginals, values)), truth.marginals @ values)
 
 
-def test_restriction(problems):
-    for p, truth in problems:
-        rng = np.random.default_rng(5)
-        kept = truth.counts[int(np.argmax(truth.totals))] != 0
-        allowed = kept | (rng.random(truth.scores.size) < 0.5)
-        restricted, expected = p.restricted(like(p.marginals, allowed)), truth.restricted(allowed)
-        close(restricted.log_partition, expected.log_partition)
-        close(flat(restricted.marginals), expected.marginals)
+@problems()
+def test_restriction(problem):
+    p, truth = problem.p, problem.truth
+    rng = np.random.default_rng(5)
+    kept = truth.counts[int(np.argmax(truth.totals))] != 0
+    allowed = kept | (rng.random(truth.scores.size) < 0.5)
+    restricted, expected = p.restricted(like(p.marginals, allowed)), truth.restricted(allowed)
+    close(restricted.log_partition, expected.log_partition)
+    close(flat(restricted.marginals), expected.marginals)
 
 
-@pytest.mark.parametrize("kind", ["normal", "ties", "forbidden"])
-def test_other_entropies(case, kind):
-    for n_words in case.sizes:
-        scores = make_scores(case, kind, n_words)
-        p, truth = case.build(scores), case.oracle(scores)
-        noise = np.random.default_rng(6).normal(size=truth.scores.size)
-        q = case.build(like(scores, flat(scores) + noise))
-        other = case.oracle(like(scores, flat(scores) + noise))
-        support = truth.probabilities > 0
-        log_q = np.log(other.probabilities[support])
-        close(p.cross_entropy(q), -(truth.probabilities[support] * log_q).sum())
-        close(p.kl_divergence(q), p.cross_entropy(q) - truth.entropy)
-        for alpha in (0.0, 0.5, 2.0):
-            close(p.renyi_entropy(alpha), truth.renyi_entropy(alpha))
-        close(p.renyi_entropy(1), truth.entropy)
-        close(p.renyi_entropy(np.inf), -np.log(truth.probabilities.max()))
+@problems("normal", "ties", "forbidden")
+def test_other_entropies(problem):
+    p, truth, case, scores = problem.p, problem.truth, problem.case, problem.scores
+    noise = np.random.default_rng(6).normal(size=truth.scores.size)
+    q = case.build(like(scores, flat(scores) + noise))
+    other = case.oracle(like(scores, flat(scores) + noise))
+    support = truth.probabilities > 0
+    log_q = np.log(other.probabilities[support])
+    close(p.cross_entropy(q), -(truth.probabilities[support] * log_q).sum())
+    close(p.kl_divergence(q), p.cross_entropy(q) - truth.entropy)
+    for alpha in (0.0, 0.5, 2.0):
+        close(p.renyi_entropy(alpha), truth.renyi_entropy(alpha))
+    close(p.renyi_entropy(1), truth.entropy)
+    close(p.renyi_entropy(np.inf), -np.log(truth.probabilities.max()))
+
+
+@problems("normal")
+def test_choices_are_the_parts_of_the_first_array(problem):
+    arrays = problem.scores if isinstance(problem.scores, tuple) else (problem.scores,)
+    expected = [np.full(array.size, index == 0) for index, array in enumerate(arrays)]
+    np.testing.assert_array_equal(problem.p.structures.is_choice(), np.concatenate(expected))
 
 
 def test_float32_scores_are_computed_in_float64(case):
@@ -205,6 +247,113 @@ def test_a_batch_gives_what_its_sentences_give(case, kind):
         close(covariance, p.covariance())
     for listed, p in zip(together.k_best(3), singly, strict=True):
         close([score for _, score in listed], [score for _, score in p.k_best(3)])
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.once], ids=str)
+def test_arrays_that_come_once_count_for_all_sentences(case, kind):
+    sentences = [make_scores(case, kind, n, seed=7) for n in case.sizes]
+    # One array for all: that of the longest sentence, which all its own parts allow.
+    fields = [list(arrays) for arrays in zip(*sentences, strict=True)]
+    for index in case.once:
+        if kind in ("forbidden", "one structure left"):
+            fields[index][-1] = np.where(fields[index][-1] > -np.inf, fields[index][-1], -9.0)
+        fields[index] = [fields[index][-1]] * len(sentences)
+    together = case.build(tuple(fields))
+    for form in ("list", "padded"):
+        given = list(fields)
+        if form == "padded":
+            n_words = together.structures.n_words
+            places = [np.arange(n) for n in n_words]
+            given = [
+                padded(field, array, places, n_words.max()) if array.n_axes else field
+                for field, array in zip(fields, together.structures.arrays, strict=True)
+            ]
+        for index in case.once:
+            given[index] = fields[index][0]
+        options = {"n_words": n_words} if form == "padded" else {}
+        once = case.build(tuple(given), **options)
+        close(once.log_partition, together.log_partition)
+        direction = once.marginals
+        product = once.covariance_product(direction)
+        for index in case.once:
+            close(once.marginals[index], np.sum(together.marginals[index], axis=0))
+            close(once.max_marginals[index], np.max(together.max_marginals[index], axis=0))
+            assert product[index].shape == fields[index][0].shape
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.is_padded], ids=str)
+@pytest.mark.parametrize("holes", [False, True])
+def test_a_padded_batch_gives_what_its_sentences_give(case, kind, holes):
+    sentences = [make_scores(case, kind, n, seed) for n in case.sizes for seed in (7, 8)]
+    together, rng = case.build(batch(sentences)), np.random.default_rng(12)
+    n_words, n_padded = together.structures.n_words, max(case.sizes) + 2
+    places = [
+        np.sort(rng.choice(n_padded, size=n, replace=False)) if holes else np.arange(n)
+        for n in n_words
+    ]
+    mask = np.zeros((len(n_words), n_padded), dtype=bool)
+    for row, words in zip(mask, places, strict=True):
+        row[words] = True
+    arrays = together.structures.arrays
+    fields = batch(sentences) if len(arrays) > 1 else (batch(sentences),)
+
+    def spread(fields):
+        rows = [
+            padded(field, array, places, n_padded) if array.n_axes else np.stack(field)
+            for field, array in zip(fields, arrays, strict=True)
+        ]
+        return tuple(rows) if len(rows) > 1 else rows[0]
+
+    options = {"mask": mask} if holes else {"n_words": n_words}
+    p = case.build(spread(fields), **options)
+    close(p.log_partition, together.log_partition)
+    direction = [[rng.normal(size=array.shape) for array in field] for field in fields]
+    single = direction if len(fields) > 1 else direction[0]
+    pairs = [
+        (p.marginals, together.marginals, 0.0),
+        (p.max_marginals, together.max_marginals, -np.inf),
+        (p.covariance_product(spread(direction)), together.covariance_product(single), 0.0),
+    ]
+    for found, expected, neutral in pairs:
+        found, expected = (v if len(fields) > 1 else (v,) for v in (found, expected))
+        for rows, listed, array in zip(found, expected, arrays, strict=True):
+            if not array.n_axes:
+                close(rows, np.stack(listed))
+                continue
+            own, rest = unpadded(rows, array, places)
+            for mine, theirs in zip(own, listed, strict=True):
+                close(mine, theirs)
+            assert (rows[rest] == neutral).all()
+    scores = together.best.scores
+    close(p.score(p.argmax), scores)
+    close(p.log_prob(p.argmax), scores - together.log_partition)
+    close(p.score([found[0][0] for found in p.k_best(1)]), scores)
+    samples = p.sample(3, rng)
+    assert np.isfinite(p.score(first_samples(samples))).all()
+
+
+def first_samples(samples):
+    """The first sample of each sentence."""
+    if isinstance(samples, tuple):
+        return tuple(first_samples(field) for field in samples)
+    return samples[:, 0] if isinstance(samples, np.ndarray) else [each[0] for each in samples]
+
+
+FORMS = [(case, form) for case in CASES for form in ("list", "padded")[: 1 + case.is_padded]]
+
+
+@pytest.mark.parametrize("case, form", FORMS, ids=str)
+def test_an_empty_batch_has_empty_answers(case, form):
+    scores = make_scores(case, "normal", case.sizes[-1])
+    fields = scores if isinstance(scores, tuple) else (scores,)
+    empty = [[] if form == "list" else array[None][:0] for array in fields]
+    p = case.build(tuple(empty) if len(fields) > 1 else empty[0])
+    assert p.structures.n_sentences == 0
+    assert p.log_partition.shape == p.entropy.shape == (0,)
+    assert flat(p.marginals if len(fields) > 1 else (p.marginals,)).size == 0
+    assert len(p.argmax) == 0
+    assert p.k_best(2) == p.covariance() == []
+    assert p.structures.is_choice().shape == (0,)
 
 
 def test_writing_to_a_result_changes_no_later_one(case):

@@ -170,7 +170,7 @@ BAD_INPUT = {
     "unary of sentence 1 has shape (2, 2, 2)": lambda: pt.LinearChain(
         [np.zeros((2, 2)), np.zeros((2, 2, 2))], np.zeros((2, 2))
     ),
-    "[2, 3] tags; expected the same number": lambda: pt.LinearChain(
+    "[2, 3] as s; expected the same number": lambda: pt.LinearChain(
         [np.zeros((2, 2)), np.zeros((2, 3))], np.zeros((2, 2))
     ),
     "pairwise has shape (3, 3); expected (2, 2)": lambda: pt.LinearChain(
@@ -186,7 +186,9 @@ BAD_INPUT = {
     "unary of sentence 1 has shape (0, 2)": lambda: pt.LinearChain(
         [np.zeros((1, 2)), np.zeros((0, 2))], np.zeros((2, 2))
     ),
-    "at least one word and one tag": lambda: pt.LinearChain(np.zeros((3, 0)), np.zeros((0, 0))),
+    "with at least one word and nothing else empty": lambda: pt.LinearChain(
+        np.zeros((3, 0)), np.zeros((0, 0))
+    ),
     "unary[1, 0] is nan": lambda: pt.LinearChain(
         np.array([[0.0, 0.0], [np.nan, 0.0]]), np.zeros((2, 2))
     ),
@@ -227,7 +229,7 @@ BAD_INPUT = {
     "direction has a value that is not finite": lambda: two_tags().covariance_product(
         (np.full((2, 2), np.inf), None)
     ),
-    "expected a pair (unary, pairwise)": lambda: two_tags().expectation(np.zeros((2, 2))),
+    "expected a tuple (unary, pairwise)": lambda: two_tags().expectation(np.zeros((2, 2))),
     "expected booleans": lambda: two_tags().restricted((np.zeros((2, 2)), None)),
     "expected (2,) whole numbers": lambda: two_tags().log_prob([0, 1, 0]),
     "range from 0 to 2; expected 0 to 1": lambda: two_tags().log_prob([0, 2]),

@@ -191,7 +191,7 @@ def test_arcs_that_are_none(kind, arcs, message):
     [
         (np.zeros((3, 3, 0)), "at least one word"),
         ([np.zeros((3, 3)), np.zeros((3, 3, 2))], r"sentence 0 has shape \(3, 3\)"),
-        ([np.zeros((3, 3, 4)), np.zeros((3, 3, 2))], r"\[2, 4\] labels"),
+        ([np.zeros((3, 3, 4)), np.zeros((3, 3, 2))], r"\[2, 4\] as n_labels"),
     ],
 )
 def test_labelled_arcs_that_are_none(kind, arcs, message):

@@ -1,36 +1,26 @@
 """Scores on a set of structures: every derived quantity, once for all structures."""
 
 import copy
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray
 from partita.kernels import parts
-from partita.show.display import notebook_html
-from partita.show.svg import Svg
 from partita.structures.base import Best, Inference, Structure, Structures
-from partita.structures.batch import Form, flat_vector, whole_number
+from partita.structures.batch import boolean_array, flat_vector, whole_number
+from partita.structures.doors import flat_scores, flat_values, shaped
+from partita.structures.forms import Form
 
 
-class Combine(NamedTuple):
-    """How values of several sentences for one part are merged, and what padding holds."""
-
-    function: np.ufunc
-    neutral: float
-
-
-SUM, BEST = Combine(np.add, 0.0), Combine(np.maximum, -np.inf)
-
-
-class Distribution(ABC):
+class Distribution:
     """p(structure) = exp(score(structure) - A), for each sentence of a batch.
 
     A structure's score is the sum of the scores of its parts, and A, the log-partition, makes the
-    probabilities sum to one. A subclass says how arrays go in and out (`_flatten`, `_shaped`);
-    its `Structures` supply log-partition, marginals, covariance product, argmax, k-best and
+    probabilities sum to one. A subclass has a constructor that says what the arrays of scores
+    mean; its `Structures` supply log-partition, marginals, covariance product, argmax, k-best and
     samples; everything else follows from these and is written here.
 
     Numbers are plain floats for one sentence and arrays of length n_sentences for a batch;
@@ -43,13 +33,16 @@ class Distribution(ABC):
     (array([4.]), array([0.562]))
     """
 
+    parts_type: ClassVar[Callable[..., Any]]
+    """The named tuple of a distribution whose scores are several arrays."""
     structures: Structures
     scores: FloatArray
     """One score per part of all sentences, flat."""
 
-    def __init__(self, structures: Structures, scores: FloatArray, form: Form) -> None:
+    def __init__(self, structures: Structures, form: Form, *given: Any) -> None:
+        """From one array of scores for each of `structures.arrays`, in the form that they have."""
         self.structures = structures
-        self.scores = scores
+        self.scores = flat_scores(structures, form, given)
         self._form = form
 
     @classmethod
@@ -61,25 +54,33 @@ class Distribution(ABC):
         For callers in a hurry: nothing is checked but the length, and a contiguous float64 vector
         is not copied. Results over parts come back as lists, unless `form` says otherwise.
         """
-        scores = flat_vector("scores", scores, structures.n_parts)
         distribution = cls.__new__(cls)
-        Distribution.__init__(distribution, structures, scores, form or Form("list"))
+        distribution.structures = structures
+        distribution.scores = flat_vector("scores", scores, structures.n_parts)
+        distribution._form = form or Form("list", once=(False,) * len(structures.arrays))
         return distribution
 
-    @abstractmethod
-    def _flatten(self, values: Any, dtype: type) -> Any:
+    def _flatten(self, values: Any, dtype: type = np.float64) -> Any:
         """Values for every part, in the form of the scores, as one flat array of `dtype`."""
+        arrays = self.structures.arrays
+        if len(arrays) == 1:
+            values = (values,)
+        elif not (isinstance(values, tuple | list) and len(values) == len(arrays)):
+            names = ", ".join(array.name for array in arrays)
+            raise ValueError(
+                f"{type(values).__name__} came; expected a tuple ({names}) in the form of the "
+                "scores, each of them None where it has nothing to say."
+            )
+        return flat_values(self.structures, self._form, values, dtype)
 
-    @abstractmethod
-    def _shaped(self, parts: FloatArray, combine: Combine = SUM) -> Any:
-        """A flat vector over parts, in the form of the scores; its memory may be shared.
+    def _shaped(self, parts: FloatArray, *, largest: bool = False) -> Any:
+        """A flat vector over parts, in the form of the scores, with memory of its own.
 
-        Parts whose scores a caller gave once for several sentences are merged by `combine`.
+        Parts whose scores a caller gave once for several sentences are added up, or the largest
+        is taken.
         """
-
-    @abstractmethod
-    def _drawings(self, sentence: int) -> list[Svg]:
-        """What a notebook shows of one sentence."""
+        arrays = shaped(self.structures, self._form, parts, largest=largest)
+        return arrays[0] if len(arrays) == 1 else self.parts_type(*arrays)
 
     # ------------------------------------------------------------------ log-partition and gradient
 
@@ -87,6 +88,8 @@ class Distribution(ABC):
     def inference(self) -> Inference:
         """Flat log-partition and marginals, computed once; no structure at all is an error."""
         inference = self.structures.infer(self.scores)
+        self._check_shape("infer", "log-partitions", inference.log_partition, by_sentence=True)
+        self._check_shape("infer", "marginals", inference.marginals)
         self._check_support(inference.log_partition)
         return inference
 
@@ -110,8 +113,7 @@ class Distribution(ABC):
         >>> p.marginals.unary.round(9)
         array([[0.25, 0.75]])
         """
-        # A copy, so that whoever writes to it does not change later answers; so too below.
-        return self._shaped(self.inference.marginals.copy())
+        return self._shaped(self.inference.marginals)
 
     def covariance_product(self, direction: Any) -> Any:
         """Covariance of the part counts, times a vector over parts in the form of the scores.
@@ -124,7 +126,7 @@ class Distribution(ABC):
         >>> p.covariance_product((np.array([[1.0, 0.0]]), None)).unary
         array([[ 0.1875, -0.1875]])
         """
-        return self._shaped(self.flat_covariance_product(self._flatten(direction, np.float64)))
+        return self._shaped(self.flat_covariance_product(self._flatten(direction)))
 
     def flat_covariance_product(self, direction: FloatArray) -> FloatArray:
         """`covariance_product` on flat vectors over parts.
@@ -142,7 +144,9 @@ class Distribution(ABC):
                     "finite numbers wherever the marginal is above 0."
                 )
             direction = possible
-        return self.structures.covariance_product(self.scores, inference, direction)
+        product = self.structures.covariance_product(self.scores, inference, direction)
+        self._check_shape("covariance_product", "values", product)
+        return product
 
     def covariance(self) -> Any:
         """Dense covariance of the part counts, parts in C order of the scores; a list for a batch.
@@ -155,8 +159,7 @@ class Distribution(ABC):
         array([[ 0.1875, -0.1875],
                [-0.1875,  0.1875]])
         """
-        matrices = self.structures.covariance(self.scores, self.inference)
-        return matrices[0] if self._form.kind == "one" else matrices
+        return self._form.one_or_list(self.structures.covariance(self.scores, self.inference))
 
     # ------------------------------------------------------------------ what follows from them
 
@@ -168,7 +171,7 @@ class Distribution(ABC):
         >>> round(p.expectation((np.array([[8.0, 4.0]]), None)), 9)
         5.0
         """
-        return self._form.scalar(self.flat_expectation(self._flatten(values, np.float64)))
+        return self._form.scalar(self.flat_expectation(self._flatten(values)))
 
     def flat_expectation(self, values: FloatArray) -> FloatArray:
         """`expectation` of a flat vector over parts, for each sentence.
@@ -286,7 +289,12 @@ class Distribution(ABC):
 
     def flat_restricted(self, allowed: BoolArray) -> Self:
         """`restricted` by a flat vector of booleans over parts."""
-        (allowed,) = Form("one").split("allowed", allowed, [self.scores.shape], np.bool_)
+        allowed = boolean_array("allowed", allowed)
+        if allowed.shape != self.scores.shape:
+            raise ValueError(
+                f"allowed has shape {allowed.shape}; expected {self.scores.shape}, a boolean for "
+                "each part of the batch."
+            )
         return self.with_scores(np.where(allowed, self.scores, -np.inf))
 
     def with_scores(self, scores: FloatArray) -> Self:
@@ -297,9 +305,7 @@ class Distribution(ABC):
 
     def counts(self, structure: Structure) -> FloatArray:
         """How often each part occurs in a structure (one per sentence), as a flat vector."""
-        return self.structures.counts(
-            self._form.split_structures(structure, self.structures.n_words)
-        )
+        return self.structures.counts(self._form.split_structures(self.structures, structure))
 
     def score(self, structure: Structure) -> Any:
         """Sum of the scores of a structure's parts, a structure per sentence; -inf if forbidden.
@@ -342,7 +348,7 @@ class Distribution(ABC):
         >>> p.argmax
         array([1])
         """
-        return self._form.join_structures(copy.deepcopy(self.best.structures))
+        return self._form.join_structures(self.structures, copy.deepcopy(self.best.structures))
 
     @property
     def max_marginals(self) -> Any:
@@ -353,7 +359,7 @@ class Distribution(ABC):
         >>> p.max_marginals.unary.round(3)
         array([[0.   , 1.099]])
         """
-        return self._shaped(self.structures.max_marginals(self.scores), BEST)
+        return self._shaped(self.structures.max_marginals(self.scores), largest=True)
 
     def k_best(self, k: int) -> Any:
         """The k best structures as `(structure, score)`, best first; a list of lists for a batch.
@@ -367,7 +373,12 @@ class Distribution(ABC):
         """
         best = self.structures.k_best(self.scores, whole_number("k", k, 1))
         self._check_support(np.array([0.0 if found else -np.inf for found in best]))
-        return best[0] if self._form.kind == "one" else best
+        if self._form.order is not None:
+            best = [
+                [(self._form.row(self.structures, tree, index), score) for tree, score in found]
+                for index, found in enumerate(best)
+            ]
+        return self._form.one_or_list(best)
 
     def sample(self, size: int, rng: np.random.Generator) -> Structure:
         """`size` independent structures, exactly from p, along the first axis of each sentence.
@@ -383,16 +394,13 @@ class Distribution(ABC):
                 f"rng is {rng!r}; expected a NumPy Generator, such as np.random.default_rng(0)."
             )
         samples = self.structures.sample(self.scores, self.inference, size, rng)
-        return self._form.join_structures(samples)
+        return self._form.join_samples(self.structures, samples)
 
     def _repr_html_(self) -> str | None:
-        try:
-            numbers = np.stack([np.atleast_1d(self.log_partition), np.atleast_1d(self.entropy)])
-        except ValueError:
-            # There is a sentence without any structure; whoever asks for a number is told why.
-            return None
-        facts = [f"log-partition {a:.4g}, entropy {h:.4g} nats" for a, h in numbers.T]
-        return notebook_html(type(self).__name__, facts, self._drawings)
+        # The drawings know the distributions, so that this layer can know of them only here.
+        from partita.distribution.drawings import html
+
+        return html(self)
 
     # ------------------------------------------------------------------ helpers
 
@@ -407,6 +415,19 @@ class Distribution(ABC):
                 f"{_described(self)} was compared with {_described(other)}; expected "
                 "two distributions over the same parts and the same set of structures. Forbid by "
                 "-inf what only one of them allows."
+            )
+
+    def _check_shape(
+        self, method: str, what: str, found: FloatArray, *, by_sentence: bool = False
+    ) -> None:
+        """What a structure returns fits the batch: kernels would read beyond the end of less."""
+        sets = self.structures
+        shape = (sets.n_sentences if by_sentence else sets.n_parts,)
+        if found.shape != shape or found.dtype != np.float64:
+            raise ValueError(
+                f"{type(sets).__name__}.{method} gave {what} of shape {found.shape} and type "
+                f"{found.dtype}; expected {shape} of float64, one for each "
+                f"{'sentence' if by_sentence else 'part'}. Mend that method."
             )
 
     def _check_support(self, values: FloatArray) -> None:

@@ -5,16 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from partita import show
 from partita.arrays import FloatArray
-from partita.distribution.base import SUM, Combine, Distribution
-from partita.show.svg import Svg
-from partita.structures.batch import Form, check_scores
+from partita.distribution.base import Distribution
 from partita.structures.forests import Forests
+from partita.structures.forms import Form
 from partita.structures.hypergraph import Hypergraph
-
-MOST_EDGES = 12
-"""Edges that a notebook shows."""
 
 
 class HypergraphDistribution(Distribution):
@@ -56,12 +51,7 @@ class HypergraphDistribution(Distribution):
                     f"hypergraph {index} is a {type(graph).__name__}; expected a Hypergraph, or a "
                     "list of them. Make one by Hypergraph(heads, tails, root)."
                 )
-        self._form = form
-        self.structures = Forests(graphs)
-        super().__init__(self.structures, self._flatten(scores, np.float64, "scores"), form)
-        if self.scores.size and not self.scores.max() < np.inf:
-            for index, array in enumerate(self.structures.split(self.scores)):
-                check_scores("scores" if form.kind == "one" else f"scores[{index}]", array)
+        super().__init__(Forests(graphs), form, scores)
 
     @property
     def inside(self) -> Any:
@@ -73,7 +63,7 @@ class HypergraphDistribution(Distribution):
         >>> np.exp(HypergraphDistribution(forest, np.zeros(3)).inside).round(9)
         array([2., 4.])
         """
-        return self._form.join(self.structures.inside(self.inference), lambda n: (n,))
+        return self._form.one_or_list(self.structures.inside(self.inference))
 
     @property
     def outside(self) -> Any:
@@ -86,8 +76,7 @@ class HypergraphDistribution(Distribution):
         >>> np.exp(HypergraphDistribution(forest, np.zeros(3)).outside).round(9)
         array([4., 1.])
         """
-        outside = self.structures.outside(self.scores, self.inference)
-        return self._form.join(outside, lambda n: (n,))
+        return self._form.one_or_list(self.structures.outside(self.scores, self.inference))
 
     def expected_features(self, features: Any) -> Any:
         """Expected sum of feature vectors over the edges of a derivation: features.T @ marginals.
@@ -107,30 +96,9 @@ class HypergraphDistribution(Distribution):
                 f"{self.structures.n_sentences} hypergraphs."
             )
         marginals = self.structures.split(self.inference.marginals)
-        return self._form.join(
-            [_summed(matrix, row) for matrix, row in zip(matrices, marginals, strict=True)],
-            lambda n: (n,),
+        return self._form.one_or_list(
+            [_summed(matrix, row) for matrix, row in zip(matrices, marginals, strict=True)]
         )
-
-    def _drawings(self, sentence: int) -> list[Svg]:
-        graph = self.structures.hypergraphs[sentence]
-        marginals = self.structures.split(self.inference.marginals)[sentence]
-        likely = np.argsort(-marginals, kind="stable")[:MOST_EDGES]
-        rows = {
-            f"{edge}: {graph.heads[edge]} ← {' '.join(map(str, graph.tails(edge)))}": marginals[
-                edge
-            ]
-            for edge in likely.tolist()
-        }
-        return [show.bars(rows, title="Expected counts of the likeliest edges")] if rows else []
-
-    def _flatten(self, values: Any, dtype: type, name: str = "values") -> Any:
-        shapes = [(graph.n_edges,) for graph in self.structures.hypergraphs]
-        arrays = self._form.split(name, values, shapes, dtype)
-        return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
-
-    def _shaped(self, parts: FloatArray, combine: Combine = SUM) -> Any:
-        return self._form.join(self.structures.split(parts), lambda n: (n,))
 
 
 def _summed(features: Any, marginals: FloatArray) -> FloatArray:

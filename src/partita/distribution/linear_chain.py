@@ -7,26 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita import show
 from partita.arrays import Array, FloatArray
 from partita.distribution import chain_entropy as spans
-from partita.distribution.base import SUM, Combine, Distribution
+from partita.distribution.base import Distribution
 from partita.distribution.chain_entropy import EntropyLattices, UncertainSpan
 from partita.kernels.chains import entropy as chain_entropy
-from partita.show.display import MOST_WORDS
-from partita.show.svg import Svg
-from partita.structures.batch import (
-    Form,
-    check_scores,
-    is_list,
-    number_array,
-    recognise,
-    whole_number,
-    word_counts,
-)
+from partita.structures.batch import check_scores, is_list, number_array, whole_number
 from partita.structures.chains import Chains
+from partita.structures.forms import recognise
+from partita.structures.part_arrays import axes
 
-UNARY = "(n, s), a score for every word and tag"
+UNARY = axes("n s", "a score for every word and tag")
+SHARED = axes("s s", "a score for every pair of neighbouring tags")
+BY_POSITION = axes("n-1 s s", "a table for each pair of neighbours")
 PAIRWISE = "(s, s), or (n-1, s, s) with a table for each pair of neighbours"
 
 
@@ -59,6 +52,10 @@ class LinearChain(Distribution):
         there: the gradient of the log-partition by `start` is `marginals.unary[0]`.
     n_words
         Number of words of each row of a padded array; all N if left out.
+    mask
+        Or which words of a padded array are there, booleans (B, N). A word that is not there has
+        no tag, wherever it stands: its neighbours are neighbours of each other, by the table that
+        leads to the second of them.
 
     Transitions given once for several sentences give results summed over them (the best of them
     for `max_marginals`). Log-partition and marginals cost O(n s²).
@@ -75,6 +72,7 @@ class LinearChain(Distribution):
     """
 
     structures: Chains
+    parts_type = ChainParts
 
     def __init__(
         self,
@@ -84,21 +82,13 @@ class LinearChain(Distribution):
         start: ArrayLike | None = None,
         stop: ArrayLike | None = None,
         n_words: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
     ) -> None:
-        form, unaries = recognise("unary", unary, (2,), n_words, UNARY)
-        lengths = np.array([len(rows) for rows in unaries], dtype=np.int64)
-        if n_words is not None:
-            lengths = word_counts(n_words, len(unaries), form.n_padded)
-        n_tags = _number_of_tags(form, unaries, unary, pairwise)
-        form, shared = _sharing(form, pairwise)
-        self._form = form
-        self.structures = Chains(lengths, n_tags, shared=shared)
-        scores = self._flatten((unary, pairwise), np.float64)
-        super().__init__(self.structures, scores, form)
-        if scores.size and not scores.max() < np.inf:
-            for name, arrays in zip(ChainParts._fields, self.structures.split(scores), strict=True):
-                for index, array in enumerate(arrays):
-                    check_scores(name if form.kind == "one" else f"{name}[{index}]", array)
+        shape = BY_POSITION if _is_by_position(unary, pairwise) else SHARED
+        given = [("unary", unary, UNARY), ("pairwise", pairwise, shape)]
+        form, lengths, sizes = recognise(given, n_words, mask)
+        chains = Chains(lengths, sizes["s"], shared=shape is SHARED)
+        super().__init__(chains, form, unary, pairwise)
         self._add_ends(start, stop)
 
     def _add_ends(self, start: ArrayLike | None, stop: ArrayLike | None) -> None:
@@ -117,45 +107,6 @@ class LinearChain(Distribution):
             check_scores(name, scores)
             self.scores[rows + tags] += scores
 
-    def _flatten(self, values: Any, dtype: type) -> Any:
-        if not (isinstance(values, tuple | list) and len(values) == 2):
-            raise ValueError(
-                f"{type(values).__name__} came; expected a pair (unary, pairwise) in the form of "
-                "the scores, either of them None where it has nothing to say."
-            )
-        chains, form = self.structures, self._form
-        flat: Array = np.empty(chains.n_parts, dtype=dtype)
-        neutral = dtype is np.bool_
-        unaries, tables = chains.split(flat)
-        for name, views, given in zip(ChainParts._fields, (unaries, tables), values, strict=True):
-            if given is None:
-                for view in views:
-                    view[...] = neutral
-                continue
-            if name == "pairwise" and form.tables_once:
-                given = [given] * len(views)
-                form = replace(form, kind="list")
-            shapes = [view.shape for view in views]
-            for view, array in zip(views, form.split(name, given, shapes, dtype), strict=True):
-                view[...] = array
-        return flat
-
-    def _shaped(self, parts: FloatArray, combine: Combine = SUM) -> ChainParts:
-        unaries, tables = self.structures.split(parts)
-        s, shared, neutral = self.structures.n_tags, self.structures.shared, combine.neutral
-        unary = self._form.join(unaries, lambda n: (n, s), neutral)
-        if self._form.tables_once:
-            stacked = np.reshape(tables, (len(tables), s, s))
-            return ChainParts(unary, combine.function.reduce(stacked, axis=0, initial=neutral))
-        pairwise = self._form.join(tables, lambda n: (s, s) if shared else (n - 1, s, s), neutral)
-        return ChainParts(unary, pairwise)
-
-    def _drawings(self, sentence: int) -> list[Svg]:
-        unary, pairs = (parts[sentence] for parts in self._marginals_by_position)
-        unary, pairs = unary[:MOST_WORDS], pairs[: MOST_WORDS - 1]
-        n_words, n_tags = unary.shape
-        return [show.trellis(range(n_words), range(n_tags), unary, transitions=pairs)]
-
     # ------------------------------------------------------------------ Mann & McCallum 2007
 
     @cached_property
@@ -169,7 +120,7 @@ class LinearChain(Distribution):
         for source, target in zip(chains.split(self.scores), spread.split(scores), strict=True):
             for given, view in zip(source, target, strict=True):
                 view[...] = given
-        return LinearChain.from_flat(spread, scores, replace(self._form, tables_once=False))
+        return LinearChain.from_flat(spread, scores, replace(self._form, once=(False, False)))
 
     @cached_property
     def entropy_lattices(self) -> EntropyLattices:
@@ -177,11 +128,11 @@ class LinearChain(Distribution):
 
         In nats, 0 where there is nothing before or behind; O(n s²).
         """
-        chains = self.structures
-        before, behind = (
-            self._form.join(chains.split_words(lattice), lambda n: (n, chains.n_tags))
-            for lattice in np.copy(self._lattices)
-        )
+        # Something for every tag of every word, so of the shape of the unary scores.
+        rows = np.zeros((2, self.structures.n_parts))
+        for row, lattice in zip(rows, self._lattices, strict=True):
+            row[self.structures.is_choice()] = lattice.reshape(-1)
+        before, behind = (self._shaped(row).unary for row in rows)
         return EntropyLattices(before, behind)
 
     def span_entropy(self, first: ArrayLike, last: ArrayLike) -> Any:
@@ -196,7 +147,7 @@ class LinearChain(Distribution):
         entropies = [
             spans.span_entropy(*arguments)
             for arguments in zip(
-                *self._marginals_by_position, self._each(first), self._each(last), strict=True
+                *self.marginals_by_position, self._each(first), self._each(last), strict=True
             )
         ]
         return self._form.scalar(np.array(entropies))
@@ -218,7 +169,7 @@ class LinearChain(Distribution):
         entropies = [
             spans.constrained_entropy(*arguments, joint=joint)
             for arguments in zip(
-                *self._marginals_by_position, *lattices, self._each(first), tags, strict=True
+                *self.marginals_by_position, *lattices, self._each(first), tags, strict=True
             )
         ]
         return self._form.scalar(np.array(entropies))
@@ -227,12 +178,12 @@ class LinearChain(Distribution):
         """The span of `n_words` words whose tags have the highest entropy; a list for a batch."""
         n_words = whole_number("n_words", n_words, 1)
         found = []
-        for unary, pairs in zip(*self._marginals_by_position, strict=True):
+        for unary, pairs in zip(*self.marginals_by_position, strict=True):
             spans.check_span(0, n_words - 1, len(unary))
             entropies = spans.span_entropies(unary, pairs, n_words)
             first = int(np.argmax(entropies))
             found.append(UncertainSpan(first, first + n_words - 1, float(entropies[first])))
-        return found[0] if self._form.kind == "one" else found
+        return self._form.one_or_list(found)
 
     def entropy_by_forward_pass(self) -> Any:
         """`entropy` in one pass from left to right (Hernando et al. 2005), O(n s²).
@@ -261,7 +212,8 @@ class LinearChain(Distribution):
         chain_entropy.gradient(
             p.inference.marginals, *p.structures.shape, *self._lattices, gradient
         )
-        return self._gathered(gradient)
+        found: ChainParts = self._gathered(gradient)
+        return found
 
     @cached_property
     def _lattices(self) -> tuple[FloatArray, FloatArray]:
@@ -271,10 +223,11 @@ class LinearChain(Distribution):
         return before, behind
 
     @property
-    def _marginals_by_position(self) -> tuple[list[Array], list[Array]]:
+    def marginals_by_position(self) -> tuple[list[Array], list[Array]]:
+        """Of each sentence p(tag), (n, s), and p(tag and next tag), (n-1, s, s)."""
         return self.by_position.structures.split(self.by_position.inference.marginals)
 
-    def _gathered(self, parts: FloatArray) -> ChainParts:
+    def _gathered(self, parts: FloatArray) -> Any:
         """A vector over the parts of `by_position`, summed where transitions are shared."""
         if not self.structures.shared:
             return self._shaped(parts)
@@ -298,48 +251,24 @@ class LinearChain(Distribution):
         return each
 
 
-def _number_of_tags(form: Form, unaries: list[Array], unary: Any, pairwise: Any) -> int:
-    """The number of tags, the same in every sentence.
-
-    An empty batch has as many as its arrays say, and one where there is no array either.
-    """
-    widths: set[int] = {rows.shape[1] for rows in unaries}
-    if len(widths) > 1:
-        raise ValueError(
-            f"the sentences of unary have {sorted(widths)} tags; expected the same number in all."
-        )
-    if any(rows.size == 0 for rows in unaries):
-        index = next(index for index, rows in enumerate(unaries) if rows.size == 0)
-        where = "" if form.kind == "one" else f" of sentence {index}"
-        raise ValueError(
-            f"unary{where} has shape {unaries[index].shape}; expected at least one word and one "
-            "tag. An empty sentence has no structure: leave it out of the batch."
-        )
-    if widths:
-        return widths.pop()
-    shape = np.shape(pairwise if is_list(unary) else unary)
-    return max(1, int(shape[-1])) if len(shape) > 1 else 1
-
-
-def _sharing(form: Form, pairwise: Any) -> tuple[Form, bool]:
-    """Whether one transition table serves all positions, and (in the form) all sentences."""
-    if is_list(pairwise) and form.kind != "one":
-        arrays = [number_array("pairwise", array, PAIRWISE) for array in pairwise]
-        axes = {array.ndim for array in arrays}
-        if len(axes) > 1 or not axes <= {2, 3}:
+def _is_by_position(unary: Any, pairwise: Any) -> bool:
+    """Whether there is a transition table for each pair of neighbours, by the number of axes."""
+    is_batch = is_list(unary) or np.ndim(unary) > UNARY.n_dimensions
+    if is_batch and is_list(pairwise):
+        found = {number_array("pairwise", array, PAIRWISE).ndim for array in pairwise}
+        if len(found) > 1 or not found <= {2, 3}:
             raise ValueError(
-                f"pairwise is a list of arrays with {sorted(axes)} axes for a batch given as "
-                f"'{form.kind}'; expected {PAIRWISE}, alike for all sentences."
+                f"pairwise is a list of arrays with {sorted(found)} axes for a batch; expected "
+                f"{PAIRWISE}, alike for all sentences."
             )
-        return form, axes != {3}
+        return found == {3}
     n_axes = number_array("pairwise", pairwise, PAIRWISE).ndim
-    if form.kind == "one" and n_axes in (2, 3):
-        return form, n_axes == 2
-    if n_axes == 2:
-        return replace(form, tables_once=True), True
-    if form.kind == "padded" and n_axes in (3, 4):
-        return form, n_axes == 3
+    # A padded batch has one axis more, or one table for all sentences.
+    is_padded = is_batch and not is_list(unary)
+    if n_axes == 2 or (not is_batch and n_axes == 3) or (is_padded and n_axes in (3, 4)):
+        return n_axes == 3 + is_padded
     raise ValueError(
-        f"pairwise has shape {np.shape(pairwise)} for unary scores given as '{form.kind}'; "
-        f"expected {PAIRWISE}, with a list or a leading batch axis where unary has one."
+        f"pairwise has shape {np.shape(pairwise)} for unary scores of "
+        f"{'a batch' if is_batch else 'one sentence'}; expected {PAIRWISE}, with a list or a "
+        "leading batch axis where unary has one."
     )

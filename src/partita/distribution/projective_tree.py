@@ -1,7 +1,5 @@
 """Distributions over projective dependency trees: Eisner's algorithm."""
 
-from typing import Any
-
 from partita.distribution.trees import Tree
 from partita.structures.projective_trees import ProjectiveTrees
 
@@ -27,7 +25,4 @@ class ProjectiveTree(Tree):
     """
 
     structures: ProjectiveTrees
-
-    @staticmethod
-    def _trees(n_words: Any, n_labels: int | None, single_root: bool) -> ProjectiveTrees:
-        return ProjectiveTrees(n_words, n_labels, single_root=single_root)
+    kind = ProjectiveTrees

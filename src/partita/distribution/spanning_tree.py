@@ -1,7 +1,5 @@
 """Non-projective dependency parsing: distributions over all spanning trees."""
 
-from typing import Any
-
 from partita.distribution.trees import Tree
 from partita.structures.spanning_trees import SpanningTrees
 
@@ -26,7 +24,4 @@ class SpanningTree(Tree):
     """
 
     structures: SpanningTrees
-
-    @staticmethod
-    def _trees(n_words: Any, n_labels: int | None, single_root: bool) -> SpanningTrees:
-        return SpanningTrees(n_words, n_labels, single_root=single_root)
+    kind = SpanningTrees

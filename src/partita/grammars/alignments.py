@@ -18,7 +18,6 @@ from partita.structures.base import (
     Inference,
     Structure,
     Structures,
-    covariance_from_products,
 )
 from partita.structures.batch import offsets, pieces
 from partita.structures.forests import Forests
@@ -81,10 +80,6 @@ class PairAlignments(Structures):
             return forest.rule_counts(edges).flat()
 
         return np.concatenate(self._by_forest(product, np.zeros_like, scores, direction))
-
-    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
-        """Dense covariance of each pair, from products."""
-        return covariance_from_products(self, scores, inference)
 
     def argmax(self, scores: FloatArray) -> Best:
         """The inside recursion with a maximum for the sum; the shortest derivation wins a tie."""

@@ -34,10 +34,6 @@ class ForestStructures(Structures):
         """On the hypergraphs."""
         return self.forests.covariance_product(scores, self.forests.infer(scores), direction)
 
-    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
-        """Dense covariance of each sentence, from products."""
-        return covariance_from_products(self, scores, inference)
-
     def argmax(self, scores: FloatArray) -> Best:
         """On the hypergraphs."""
         return self.forests.argmax(scores)
@@ -54,7 +50,7 @@ class ForestStructures(Structures):
         self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
     ) -> list[Structure]:
         """On the hypergraphs."""
-        return self.forests.sample(scores, inference, size, rng)
+        return self.forests.sample(scores, self.forests.infer(scores), size, rng)
 
     def resampled(
         self,

@@ -2,11 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
+from partita.structures.part_arrays import VECTOR, PartArray
 
 Structure = Any
 """Plain integers: tags, heads, (heads, labels) or the hyperedges of a derivation."""
@@ -30,6 +33,10 @@ class Best(NamedTuple):
     scores: FloatArray
 
 
+ALL_FORBIDDEN = "every one uses a part whose score is -inf"
+"""`why_empty` where nothing simpler can be said."""
+
+
 class Structures(ABC):
     """The sets of structures of a batch of independent sentences.
 
@@ -37,12 +44,18 @@ class Structures(ABC):
     parts: scores, marginals, directions, costs and counts all share this one index. Scores are
     finite or -inf; they were checked at the door.
 
-    To add a structure, implement the methods below; everything else is derived from them.
+    To add a structure, implement the abstract methods; the others have an answer that is right
+    for every structure, which a structure that knows better may replace. `ForestStructures`
+    implements all but three of them.
     """
 
     part_offsets: IntArray
     n_words: IntArray
     """Number of words of each sentence (0 for a forest, whose derivations have any length)."""
+    arrays: tuple[PartArray, ...] = (VECTOR,)
+    """The arrays that the parts of a sentence come as, one after the other."""
+    one_per_word: bool = False
+    """Whether a structure holds a number for each word, as tags and heads do."""
 
     @property
     def n_sentences(self) -> int:
@@ -53,6 +66,30 @@ class Structures(ABC):
     def n_parts(self) -> int:
         """Number of parts of all sentences together."""
         return int(self.part_offsets[-1])
+
+    @property
+    def lengths(self) -> IntArray:
+        """What the shapes of the arrays depend on; for a vector over parts, its length."""
+        return np.diff(self.part_offsets)
+
+    @cached_property
+    def array_starts(self) -> list[IntArray]:
+        """For each array, where it begins among the parts of each sentence."""
+        starts, start = [], self.part_offsets[:-1]
+        for array in self.arrays:
+            starts.append(start)
+            start = start + array.n_parts(self.lengths)
+        return starts
+
+    def split_arrays(self, parts: Array) -> tuple[list[Array], ...]:
+        """For each array, views of the sentences' shares of a flat vector over parts."""
+        found: tuple[list[Array], ...] = tuple([] for _ in self.arrays)
+        for start, length in zip(self.part_offsets.tolist(), self.lengths.tolist(), strict=False):
+            for views, array in zip(found, self.arrays, strict=True):
+                shape = array.shape(length)
+                views.append(parts[start : start + prod(shape)].reshape(shape))
+                start += prod(shape)
+        return found
 
     @abstractmethod
     def is_same_set(self, other: Self) -> bool:
@@ -67,10 +104,6 @@ class Structures(ABC):
         self, scores: FloatArray, inference: Inference, direction: FloatArray
     ) -> FloatArray:
         """Hessian of the log-partition times a finite `direction`, over all parts."""
-
-    @abstractmethod
-    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
-        """Dense covariance of the part counts of each sentence."""
 
     @abstractmethod
     def argmax(self, scores: FloatArray) -> Best:
@@ -91,20 +124,43 @@ class Structures(ABC):
         """`size` independent structures of each sentence, along a leading axis."""
 
     @abstractmethod
-    def is_choice(self) -> BoolArray:
-        """Which parts count as right or wrong, (n_parts,): tags, arcs, edges; no transitions."""
-
-    @abstractmethod
-    def why_empty(self, scores: FloatArray, sentence: int) -> str:
-        """Why a sentence has no allowed structure, for its reader: a clause without a full stop."""
-
-    @abstractmethod
     def counts(self, structures: Sequence[Structure]) -> FloatArray:
         """How often each part occurs in one given structure per sentence."""
 
+    # ------------------------------------------------------------------ right for every structure
 
-ALL_FORBIDDEN = "every one uses a part whose score is -inf"
-"""`why_empty` where nothing simpler can be said."""
+    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
+        """Dense covariance of the part counts of each sentence."""
+        return covariance_from_products(self, scores, inference)
+
+    def is_choice(self) -> BoolArray:
+        """Which parts count as right or wrong, (n_parts,): those of the first array.
+
+        So tags and not transitions, arcs and not siblings.
+        """
+        choices = np.zeros(self.n_parts, dtype=np.bool_)
+        for view in self.split_arrays(choices)[0]:
+            view[...] = True
+        return choices
+
+    def why_empty(self, scores: FloatArray, sentence: int) -> str:
+        """Why a sentence has no allowed structure, for its reader: a clause without a full stop."""
+        return ALL_FORBIDDEN
+
+    def clear_unused(self, scores: FloatArray) -> float:
+        """Write -inf over the scores of cells that are in no structure, whatever is there.
+
+        Returns how many of them were neither finite nor -inf. Only for structures whose arrays
+        have such cells, as the diagonal of a matrix of arcs.
+        """
+        return 0.0
+
+    def moved(self, structure: Structure, places: IntArray) -> Structure:
+        """A structure of a sentence whose word i stands at places[i] of another, numbered as there.
+
+        Only for structures that name words, as heads do; tags stay as they are.
+        """
+        return structure
 
 
 def covariance_from_products(

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, BoolArray, FloatArray, IntArray
+from partita.arrays import Array, FloatArray, IntArray
 from partita.kernels.chains import best as chain_best
 from partita.kernels.chains import covariance as chain_covariance
 from partita.kernels.chains import gibbs as chain_gibbs
@@ -15,19 +15,14 @@ from partita.kernels.chains import positional as chain_positional
 from partita.kernels.chains import sample as chain_sample
 from partita.kernels.chains import scaled as chain_scaled
 from partita.kernels.chains import scaled_covariance as chain_scaled_covariance
-from partita.structures.base import (
-    ALL_FORBIDDEN,
-    Best,
-    Inference,
-    Structure,
-    Structures,
-    covariance_from_products,
-)
-from partita.structures.batch import offsets, pieces, word_counts
+from partita.structures.array_structures import ArrayStructures
+from partita.structures.base import Best, Inference, Structure
+from partita.structures.batch import offsets, pieces
+from partita.structures.part_arrays import PartArray
 from partita.structures.resampling import random_visits
 
 
-class Chains(Structures):
+class Chains(ArrayStructures):
     """All tag sequences of sentences of `n_words` words, out of `n_tags` tags.
 
     The parts of a sentence of n words are, in this order, a tag at each word, (n, s), and the
@@ -35,20 +30,16 @@ class Chains(Structures):
     neighbours, indexed [position, left tag, right tag].
     """
 
+    one_per_word = True
+
     def __init__(self, n_words: ArrayLike, n_tags: int, *, shared: bool) -> None:
-        n_words = np.asarray(n_words)
-        self.n_words = word_counts(n_words, n_words.size, longest=2**31)
+        tags = (n_tags, n_tags)
+        tables = (
+            PartArray("pairwise", 0, inner=tags) if shared else PartArray("pairwise", 1, -1, tags)
+        )
+        super().__init__(n_words, (PartArray("unary", 1, inner=(n_tags,)), tables))
         self.n_tags = n_tags
         self.shared = shared
-        n_tables = np.ones_like(self.n_words) if shared else self.n_words - 1
-        # Counted in floating point first, since the product of two lengths can wrap around.
-        per_sentence = self.n_words.astype(np.float64) * n_tags + n_tables * float(n_tags) ** 2
-        if per_sentence.max(initial=0.0) > 2**62:
-            raise ValueError(
-                f"a sentence of {self.n_words.max()} words with {n_tags} tags has more parts than "
-                "can be counted in 64 bits; check n_words."
-            )
-        self.part_offsets = offsets(self.n_words * n_tags + n_tables * n_tags**2)
         self.word_offsets = offsets(self.n_words)
         self.by_length = np.argsort(self.n_words, kind="stable")
 
@@ -59,15 +50,7 @@ class Chains(Structures):
 
     def split(self, parts: Array) -> tuple[list[Array], list[Array]]:
         """Views of each sentence's part of a flat vector: unary (n, s), and the transitions."""
-        n_tags = self.n_tags
-        unaries, tables = [], []
-        for start, end, n in zip(
-            self.part_offsets[:-1], self.part_offsets[1:], self.n_words, strict=True
-        ):
-            middle = start + n * n_tags
-            unaries.append(parts[start:middle].reshape(n, n_tags))
-            shape = (n_tags, n_tags) if self.shared else (n - 1, n_tags, n_tags)
-            tables.append(parts[middle:end].reshape(shape))
+        unaries, tables = self.split_arrays(parts)
         return unaries, tables
 
     def split_words(self, values: Array) -> list[Array]:
@@ -106,10 +89,6 @@ class Chains(Structures):
         if unsafe.size:
             chain_covariance.shared_unsafe(scores, direction, *shape, unsafe, product)
         return product
-
-    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
-        """Dense covariance of each sentence, from products."""
-        return covariance_from_products(self, scores, inference)
 
     def argmax(self, scores: FloatArray) -> Best:
         """Viterbi's algorithm, O(n s²)."""
@@ -167,17 +146,6 @@ class Chains(Structures):
         uniforms = rng.random(visits.shape)
         chain_gibbs.resample_tags(scores, *self.shape, self._table_stride, visits, uniforms, tags)
         return self.split_words(tags)
-
-    def is_choice(self) -> BoolArray:
-        """The tags, not the transitions."""
-        choices = np.zeros(self.n_parts, dtype=np.bool_)
-        for view in self.split(choices)[0]:
-            view[...] = True
-        return choices
-
-    def why_empty(self, scores: FloatArray, sentence: int) -> str:
-        """A part of every structure is forbidden; which ones is not known."""
-        return ALL_FORBIDDEN
 
     def counts(self, structures: Sequence[Structure]) -> FloatArray:
         """A one for each word's tag, and how often each transition occurs."""

@@ -1,31 +1,18 @@
 """Derivations of hypergraphs: a batch of forests, held as one."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, BoolArray, FloatArray, IntArray
-from partita.kernels.forests import best as forest_best
-from partita.kernels.forests import inside as forest_inside
-from partita.kernels.forests import k_best as forest_k_best
+from partita.arrays import Array, FloatArray, IntArray
 from partita.kernels.forests import layout as forest_layout
-from partita.kernels.forests import resample as forest_resample
-from partita.kernels.forests import sample as forest_sample
-from partita.structures.base import (
-    ALL_FORBIDDEN,
-    Best,
-    Inference,
-    Structure,
-    Structures,
-    covariance_from_products,
-)
+from partita.structures.base import ALL_FORBIDDEN, Best, Inference, Structure, Structures
 from partita.structures.batch import offsets, pieces
+from partita.structures.forest_batches import ForestBatch, ForestTable
 from partita.structures.hypergraph import Hypergraph
-
-LONGEST = 2**40
-"""A derivation with more edges than this cannot be written down."""
 
 
 class Forests(Structures):
@@ -45,27 +32,22 @@ class Forests(Structures):
     def __init__(self, hypergraphs: Sequence[Hypergraph]) -> None:
         self.hypergraphs = tuple(hypergraphs)
         self.n_words = np.zeros(len(hypergraphs), dtype=np.int64)
-        self.part_offsets = _offsets([graph.n_edges for graph in hypergraphs])
-        self.node_offsets = _offsets([graph.n_nodes for graph in hypergraphs])
-        tail_starts = _offsets([len(graph.tails_flat) for graph in hypergraphs])
-        edges = np.empty(self.n_parts, dtype=np.int64)
-        star_offsets = np.zeros(self.node_offsets[-1] + 1, dtype=np.int64)
-        tails = np.empty(tail_starts[-1], dtype=np.int64)
-        tail_offsets = np.zeros(self.n_parts + 1, dtype=np.int64)
-        self._roots = np.empty(len(hypergraphs), dtype=np.int64)
-        starts = zip(self.node_offsets, self.part_offsets, tail_starts, strict=True)
-        self._shape = (edges, star_offsets, tails, tail_offsets)
-        for index, (graph, start) in enumerate(zip(hypergraphs, starts, strict=False)):
-            number = forest_layout.lay_out(
-                graph.order,
-                graph.backward_offsets,
-                graph.backward_edges,
-                graph.tails_flat,
-                graph.tail_offsets,
-                start,
-                *self._shape,
-            )
-            self._roots[index] = number[graph.root]
+        counts = [graph.n_edges for graph in hypergraphs]
+        self.part_offsets = offsets(np.array(counts, dtype=np.int64))
+
+    @cached_property
+    def table(self) -> ForestTable:
+        """The hypergraphs as kernels read them."""
+        return ForestTable.of(self.hypergraphs)
+
+    @property
+    def node_offsets(self) -> IntArray:
+        """How many nodes come before each hypergraph, and how many there are."""
+        return offsets(np.array([graph.n_nodes for graph in self.hypergraphs], dtype=np.int64))
+
+    @cached_property
+    def _batch(self) -> ForestBatch:
+        return ForestBatch(self.table, np.arange(self.n_sentences), self.part_offsets)
 
     def is_same_set(self, other: Self) -> bool:
         """Hypergraphs with the same edges, in the same order, and the same roots."""
@@ -79,12 +61,7 @@ class Forests(Structures):
 
     def infer(self, scores: FloatArray) -> Inference:
         """Inside bottom-up, expected counts top-down: O(edges + tails), one exponential an edge."""
-        n_nodes = self.node_offsets[-1]
-        inside, units, counts = np.empty(n_nodes), np.empty(n_nodes), np.empty(n_nodes)
-        weights, marginals = np.empty(self.n_parts), np.empty(self.n_parts)
-        state = (inside, units, weights, counts)
-        forest_inside.marginals(scores, *self._shape, self._roots, *state, marginals)
-        return Inference(inside[self._roots], marginals, state)
+        return self._batch.infer(scores)
 
     def inside(self, inference: Inference) -> list[FloatArray]:
         """For each node the log sum of its derivations; -inf where it has none."""
@@ -92,73 +69,31 @@ class Forests(Structures):
 
     def outside(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
         """For each node the log sum of what can stand around it; -inf where the root has no way."""
-        values = np.empty(self.node_offsets[-1])
-        forest_inside.outside(scores, *self._shape, self._roots, inference.state[0], values)
-        return self._by_node(values)
+        return self._by_node(self._batch.outside(scores, inference))
 
     def covariance_product(
         self, scores: FloatArray, inference: Inference, direction: FloatArray
     ) -> FloatArray:
         """Conditional expectations bottom-up, their effect on the counts top-down."""
-        _, *state = inference.state
-        product = np.empty(self.n_parts)
-        forest_inside.covariance_product(direction, *self._shape, *state, product)
-        return product
-
-    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
-        """Dense covariance of each forest, from products."""
-        return covariance_from_products(self, scores, inference)
+        return self._batch.covariance_product(inference, direction)
 
     def argmax(self, scores: FloatArray) -> Best:
         """The inside algorithm with a maximum for the sum; the first edge wins where two tie."""
-        best, choice, lengths = self._viterbi(scores)
-        scores = best[self._roots]
-        starts = _lengths(np.where(scores > -np.inf, lengths[self._roots], 0.0))
-        derivations = np.empty(starts[-1], dtype=np.int64)
-        edges, _, *tails = self._shape
-        forest_best.write_derivations(
-            choice, edges, *tails, self._roots, self.part_offsets, starts, derivations
-        )
-        return Best(pieces(derivations, starts), scores)
+        return self._batch.argmax(scores)
 
     def max_marginals(self, scores: FloatArray) -> FloatArray:
         """Viterbi bottom-up, then what each edge loses against the best, top-down."""
-        best, _, _ = self._viterbi(scores)
-        result = np.empty(self.n_parts)
-        forest_best.max_marginals(scores, *self._shape, self._roots, best, result)
-        return result
+        return self._batch.max_marginals(scores)
 
     def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
         """Lazily, on top of Viterbi: O(edges) plus at most O(k log k) for each node on the way."""
-        best, choice, _ = self._viterbi(scores)
-        edges, _, *tails = self._shape
-        most_tails = int(np.diff(tails[1]).max(initial=0))
-        search = forest_k_best.k_best(
-            scores, *self._shape, self._roots, k, best, choice, most_tails
-        )
-        items = forest_k_best.root_items(search, self._roots)
-        n_found = search.nodes[self._roots, forest_k_best.N_FOUND]
-        starts = _lengths(forest_k_best.item_lengths(search, *tails)[items])
-        derivations = np.empty(starts[-1], dtype=np.int64)
-        first_parts = np.repeat(self.part_offsets[:-1], n_found)
-        forest_k_best.write_items(search, items, edges, *tails, first_parts, starts, derivations)
-        pairs = list(zip(pieces(derivations, starts), search.values[items].tolist(), strict=True))
-        ends = np.cumsum(n_found).tolist()
-        return [pairs[end - n : end] for end, n in zip(ends, n_found.tolist(), strict=True)]
+        return self._batch.k_best(scores, k)
 
     def sample(
         self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
     ) -> list[Structure]:
         """Top-down: each node's edge with its probability given the node; a list per forest."""
-        # A first look at the expected lengths, since a derivation can be longer than any memory.
-        _lengths(size * np.add.reduceat(inference.marginals, self.part_offsets[:-1]))
-        starts = np.zeros(self.n_sentences * size + 1, dtype=np.int64)
-        _, _, weights, _ = inference.state
-        derivations = forest_sample.sample(
-            weights, *self._shape, self._roots, self.part_offsets, size, rng, starts
-        )
-        samples = pieces(derivations, starts)
-        return [samples[i * size : (i + 1) * size] for i in range(self.n_sentences)]
+        return list(self._batch.sample(inference, size, rng))
 
     def resampled(
         self,
@@ -178,20 +113,7 @@ class Forests(Structures):
                 zip(self.hypergraphs, structures, strict=True)
             )
         ]
-        starts = _offsets([len(derivation) for derivation in given])
-        flat = np.concatenate([np.zeros(0, dtype=np.int64), *given])
-        n_nodes = self.node_offsets[-1]
-        inside, units, weights = np.empty(n_nodes), np.empty(n_nodes), np.empty(self.n_parts)
-        forest_inside.inside_and_weights(scores, *self._shape, inside, units, weights)
-        ends = np.zeros(self.n_sentences + 1, dtype=np.int64)
-        derivations = forest_resample.resample(
-            weights, *self._shape, self.part_offsets, flat, starts, n_steps, rng, ends
-        )
-        return pieces(derivations, ends)
-
-    def is_choice(self) -> BoolArray:
-        """All edges."""
-        return np.ones(self.n_parts, dtype=np.bool_)
+        return list(self._batch.resampled(scores, given, n_steps, rng))
 
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
         """A node that no edge leads to, or edges that are forbidden; which ones is not known."""
@@ -209,16 +131,9 @@ class Forests(Structures):
             )
         return counts
 
-    def _viterbi(self, scores: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
-        n_nodes = self.node_offsets[-1]
-        best, lengths = np.empty(n_nodes), np.empty(n_nodes)
-        choice = np.empty(n_nodes, dtype=np.int64)
-        forest_best.viterbi(scores, *self._shape, best, choice, lengths)
-        return best, choice, lengths
-
     def _by_node(self, values: FloatArray) -> list[FloatArray]:
         """Values in the order of the kernels, as each hypergraph numbers its nodes."""
-        given = pieces(values, self.node_offsets)
+        given = pieces(values, self._batch.node_offsets)
         arrays = [np.empty(len(piece)) for piece in given]
         for graph, array, piece in zip(self.hypergraphs, arrays, given, strict=True):
             array[graph.order] = piece
@@ -254,18 +169,3 @@ def checked_derivation(hypergraph: Hypergraph, derivation: ArrayLike, index: int
         f"{where} is no derivation: at place {place} {expected} must come, but it {found}. Give "
         "the edges top-down and left to right, from an edge into the root."
     )
-
-
-def _offsets(counts: Sequence[int]) -> IntArray:
-    return offsets(np.array(counts, dtype=np.int64))
-
-
-def _lengths(lengths: FloatArray) -> IntArray:
-    """Where derivations of the given lengths start when they lie end to end."""
-    if lengths.sum() > LONGEST:
-        raise ValueError(
-            f"a derivation has {lengths.max():.3g} edges, too many to write down, since nodes that "
-            "occur several times in the tails of an edge are derived anew each time. Ask for "
-            "log_partition, marginals or max_marginals instead."
-        )
-    return offsets(lengths.astype(np.int64))

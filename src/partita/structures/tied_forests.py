@@ -1,24 +1,27 @@
 """Forests whose edges share parts: a rule is scored once for all the edges that use it."""
 
-from collections.abc import Sequence
-from typing import NamedTuple, Self
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from partita.arrays import BoolArray, FloatArray, IntArray
-from partita.structures.base import (
-    Best,
-    Inference,
-    Structure,
-    Structures,
-    covariance_from_products,
-)
+from partita.arrays import FloatArray, IntArray
+from partita.structures.base import Best, Inference, Structure, Structures
 from partita.structures.batch import offsets, pieces
-from partita.structures.forests import Forests
+from partita.structures.forest_batches import ForestBatch, ForestTable
+from partita.structures.forests import Forests, checked_derivation
+from partita.structures.hypergraph import Hypergraph
+
+Edge = tuple[Hashable, Sequence[Hashable], int | None]
+"""Head, tails, and the part that an edge is an instance of; None where it has no score."""
 
 
-class TiedForest(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class TiedForest:
     """A forest, and the part that each of its edges is an instance of."""
 
     forest: Forests
@@ -27,6 +30,34 @@ class TiedForest(NamedTuple):
     """(n_edges,): `n_parts` for an edge without a score (it counts as 0), `n_parts + 1` for an
     edge that is forbidden."""
     n_parts: int
+
+    @classmethod
+    def of(cls, edges: Iterable[Edge], root: Hashable, n_parts: int) -> Self:
+        """A forest from its edges, with nodes of any names.
+
+        >>> edges = [("word", (), 0), ("word", (), 1), ("both", ("word", "word"), None)]
+        >>> forest = TiedForest.of(edges, root="both", n_parts=2)
+        >>> forest.hypergraph, forest.parts
+        (Hypergraph(n_nodes=2, n_edges=3, root=1), array([0, 1, 2]))
+        """
+        numbers: dict[Hashable, int] = {}
+        heads, tails, parts = [], [], []
+        for head, below, part in edges:
+            tails.append([numbers.setdefault(node, len(numbers)) for node in below])
+            heads.append(numbers.setdefault(head, len(numbers)))
+            parts.append(n_parts if part is None else part)
+        graph = Hypergraph(heads, tails, numbers.setdefault(root, len(numbers)))
+        return cls(Forests([graph]), np.array(parts, dtype=np.int64), n_parts)
+
+    @property
+    def hypergraph(self) -> Hypergraph:
+        """The hypergraph."""
+        return self.forest.hypergraphs[0]
+
+    @cached_property
+    def table(self) -> ForestTable:
+        """The forest as kernels read it, with the part of each edge."""
+        return self.forest.table.tied(self.parts)
 
     def edge_scores(self, scores: FloatArray) -> FloatArray:
         """The score of each edge, (n_edges,), from those of the parts, (n_parts,)."""
@@ -46,8 +77,9 @@ class TiedForests(Structures):
 
     Two forests of the same sentence, such as all its derivations and those of one translation,
     can so have the same parts, and be compared by `ContrastiveEstimation`. A structure is a
-    derivation, an array of edges, as in `Forests`. `forests` may be any sequence, also one that
-    builds a forest when it is asked for; each is asked for once in an inference.
+    derivation, an array of edges, as in `Forests`. A list of forests is one call of the kernels.
+    Any other sequence is asked for one forest after the other, once in an inference, so that it
+    may build each when it is asked for it.
 
     >>> from partita.structures.hypergraph import Hypergraph
     >>> graph = Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
@@ -76,63 +108,46 @@ class TiedForests(Structures):
 
     def infer(self, scores: FloatArray) -> Inference:
         """Inside and outside over the edges; the counts of a part are summed over its edges."""
-        log_partition = np.empty(self.n_sentences)
-        marginals = np.empty(self.n_parts)
-        state = []
-        for index, (mine, out) in enumerate(self._split(scores, marginals)):
-            tied = self.forests[index]
-            inference = tied.forest.infer(tied.edge_scores(mine))
-            log_partition[index] = inference.log_partition[0]
-            out[:] = tied.part_counts(inference.marginals)
-            state.append(inference.state)
-        return Inference(log_partition, marginals, tuple(state))
+        found = self._each(lambda batch, block: batch.infer(scores[block]))
+        return Inference(
+            np.concatenate([np.zeros(0), *(inference.log_partition for inference in found)]),
+            np.concatenate([np.zeros(0), *(inference.marginals for inference in found)]),
+            tuple(found),
+        )
 
     def covariance_product(
         self, scores: FloatArray, inference: Inference, direction: FloatArray
     ) -> FloatArray:
         """That of the edges, along the direction of their parts, summed over parts."""
-        product = np.empty(self.n_parts)
-        for index, (mine, along, out) in enumerate(self._split(scores, direction, product)):
-            tied = self.forests[index]
-            edge_direction = np.concatenate([along, [0.0, 0.0]])[tied.parts]
-            edges = Inference(np.zeros(1), np.zeros(0), inference.state[index])
-            moved = tied.forest.covariance_product(tied.edge_scores(mine), edges, edge_direction)
-            out[:] = tied.part_counts(moved)
-        return product
-
-    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
-        """Dense covariance of each forest, from products."""
-        return covariance_from_products(self, scores, inference)
+        known = iter(inference.state)
+        found = self._each(
+            lambda batch, block: batch.covariance_product(next(known), direction[block])
+        )
+        return np.concatenate([np.zeros(0), *found])
 
     def argmax(self, scores: FloatArray) -> Best:
         """The best derivation of each forest."""
-        found = [tied.forest.argmax(edges) for tied, edges in self._with_scores(scores)]
-        best = [derivation for each in found for derivation in each.structures]
-        return Best(best, np.array([each.scores[0] for each in found]))
+        found = self._each(lambda batch, block: batch.argmax(scores[block]))
+        best = np.concatenate([np.zeros(0), *(each.scores for each in found)])
+        return Best([derivation for each in found for derivation in each.structures], best)
 
     def max_marginals(self, scores: FloatArray) -> FloatArray:
         """For each part the largest over its edges; -inf for a part without edges."""
-        result = np.full(self.n_parts, -np.inf)
-        for (tied, edges), out in zip(
-            self._with_scores(scores), pieces(result, self.part_offsets), strict=True
-        ):
-            values = np.full(tied.n_parts + 2, -np.inf)
-            np.maximum.at(values, tied.parts, tied.forest.max_marginals(edges))
-            out[:] = values[: tied.n_parts]
-        return result
+        found = self._each(lambda batch, block: batch.max_marginals(scores[block]))
+        return np.concatenate([np.zeros(0), *found])
 
     def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
         """The k best derivations of each forest."""
-        return [tied.forest.k_best(edges, k)[0] for tied, edges in self._with_scores(scores)]
+        found = self._each(lambda batch, block: batch.k_best(scores[block], k))
+        return [derivations for each in found for derivations in each]
 
     def sample(
         self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
     ) -> list[Structure]:
         """Derivations of each forest, a list per forest."""
-        return [
-            tied.forest.sample(edges, tied.forest.infer(edges), size, rng)[0]
-            for tied, edges in self._with_scores(scores)
-        ]
+        known = iter(inference.state)
+        found = self._each(lambda batch, block: batch.sample(next(known), size, rng))
+        return [derivations for each in found for derivations in each]
 
     def resampled(
         self,
@@ -142,14 +157,16 @@ class TiedForests(Structures):
         rng: np.random.Generator,
     ) -> list[Structure]:
         """A step derives a node anew, see `Forests.resampled`."""
-        return [
-            tied.forest.resampled(edges, [derivation], n_steps, rng)[0]
-            for (tied, edges), derivation in zip(self._with_scores(scores), structures, strict=True)
-        ]
+        given = iter(enumerate(structures))
 
-    def is_choice(self) -> BoolArray:
-        """All parts."""
-        return np.ones(self.n_parts, dtype=np.bool_)
+        def steps(batch: ForestBatch, block: slice) -> list[IntArray]:
+            mine = [
+                checked_derivation(self.forests[index].hypergraph, derivation, index)
+                for index, derivation in islice(given, len(batch.which))
+            ]
+            return batch.resampled(scores[block], mine, n_steps, rng)
+
+        return [derivation for each in self._each(steps) for derivation in each]
 
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
         """What the forest says about its edges."""
@@ -159,19 +176,33 @@ class TiedForests(Structures):
 
     def counts(self, structures: Sequence[Structure]) -> FloatArray:
         """How often each part occurs in a derivation."""
-        counts = [
-            tied.part_counts(tied.forest.counts([derivation]))
-            for tied, derivation in zip(self.forests, structures, strict=True)
-        ]
-        return np.concatenate([np.zeros(0), *counts])
+        counts = [np.zeros(0)]
+        for index, derivation in enumerate(structures):
+            tied = self.forests[index]
+            edges = checked_derivation(tied.hypergraph, derivation, index)
+            used = np.bincount(tied.parts[edges], minlength=tied.n_parts + 2)
+            counts.append(used[: tied.n_parts].astype(np.float64))
+        return np.concatenate(counts)
 
-    def _with_scores(self, scores: FloatArray) -> list[tuple[TiedForest, FloatArray]]:
-        """Each forest with the scores of its edges."""
-        return [
-            (tied, tied.edge_scores(mine))
-            for tied, mine in zip(self.forests, pieces(scores, self.part_offsets), strict=True)
-        ]
+    def _each(self, ask: Callable[[ForestBatch, slice], Any]) -> list[Any]:
+        """What all forests answer, together if they are in a list, else one by one."""
+        if isinstance(self.forests, list | tuple):
+            return [ask(self._together, slice(None))] if self.forests else []
+        found = []
+        for index in range(self.n_sentences):
+            first, end = self.part_offsets[index : index + 2].tolist()
+            alone = np.array([0, end - first])
+            batch = ForestBatch(self.forests[index].table, np.zeros(1, dtype=np.int64), alone)
+            found.append(ask(batch, slice(first, end)))
+        return found
 
-    def _split(self, *vectors: FloatArray) -> list[tuple[FloatArray, ...]]:
-        """For each forest its piece of every vector over parts."""
-        return list(zip(*(pieces(vector, self.part_offsets) for vector in vectors), strict=True))
+    @cached_property
+    def _together(self) -> ForestBatch:
+        """All forests in one table, each once however many sentences have it."""
+        different = list({id(tied): tied for tied in self.forests}.values())
+        numbers = {id(tied): number for number, tied in enumerate(different)}
+        table = ForestTable.of(
+            [tied.hypergraph for tied in different], [tied.parts for tied in different]
+        )
+        which = np.array([numbers[id(tied)] for tied in self.forests], dtype=np.int64)
+        return ForestBatch(table, which, self.part_offsets)

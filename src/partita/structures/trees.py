@@ -7,17 +7,19 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, BoolArray, FloatArray, IntArray
+from partita.arrays import Array, FloatArray, IntArray
 from partita.kernels.trees import gibbs as tree_gibbs
 from partita.kernels.trees import labels as label_kernels
-from partita.structures.base import ALL_FORBIDDEN, Best, Inference, Structure, Structures
-from partita.structures.batch import offsets, pieces, word_counts
+from partita.structures.array_structures import ArrayStructures
+from partita.structures.base import ALL_FORBIDDEN, Best, Inference, Structure
+from partita.structures.batch import offsets, pieces
 from partita.structures.labelled import best_labellings, labelled_covariance
+from partita.structures.part_arrays import PartArray
 from partita.structures.resampling import random_partners, random_visits
 from partita.structures.tree_checks import check_tree, checked_row, why_empty
 
 
-class Trees(Structures):
+class Trees(ArrayStructures):
     """All dependency trees of sentences of `n_words` words; subclasses say which kind of tree.
 
     The parts of a sentence of n words are its arcs, [head, modifier] of shape (n+1, n+1) in C
@@ -32,25 +34,18 @@ class Trees(Structures):
     (n+1)² arcs of sentence b from `arc_offsets[b]` on, and unused cells must not be read.
     """
 
+    one_per_word = True
     is_projective: ClassVar[bool]
     """Whether trees with crossing arcs are left out."""
 
     def __init__(
         self, n_words: ArrayLike, n_labels: int | None = None, *, single_root: bool = False
     ) -> None:
-        n_words = np.asarray(n_words)
-        self.n_words = word_counts(n_words, n_words.size, longest=2**31)
+        labels = () if n_labels is None else (n_labels,)
+        super().__init__(n_words, [PartArray("arcs", 2, 1, labels)])
         self.n_labels = n_labels
         self.single_root = single_root
-        # Counted in floating point first, since the product of lengths can wrap around.
-        most = (self.n_words.max(initial=0) + 1.0) ** 2 * (n_labels or 1)
-        if most > 2**62:
-            raise ValueError(
-                f"a sentence of {self.n_words.max()} words with {n_labels or 1} labels has more "
-                "arcs than can be counted in 64 bits; check n_words."
-            )
         self.arc_offsets = offsets((self.n_words + 1) ** 2)
-        self.part_offsets = offsets((self.n_words + 1) ** 2 * (n_labels or 1))
         self.word_offsets = offsets(self.n_words)
 
     def is_same_set(self, other: Self) -> bool:
@@ -258,26 +253,31 @@ class Trees(Structures):
         check_tree(heads, sentence, is_projective=self.is_projective, single_root=self.single_root)
         return heads, labels
 
-    def is_choice(self) -> BoolArray:
-        """All arcs."""
-        return np.ones(self.n_parts, dtype=np.bool_)
-
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
         """The words that no arc reaches, or the root constraint that cannot be met."""
         arcs = self.split_arcs(self._best_arcs(scores))[sentence]
         return why_empty(arcs, single_root=self.single_root) or ALL_FORBIDDEN
 
+    def clear_unused(self, scores: FloatArray) -> float:
+        """Column 0 and the diagonal."""
+        n_labels = self.n_labels or 1
+        wrong: float = label_kernels.fill_unused(
+            scores, self.n_words, self.part_offsets, n_labels, -np.inf
+        )
+        return wrong
+
+    def moved(self, structure: Structure, places: IntArray) -> Structure:
+        """Heads are words, counted from 1, or the root."""
+        heads = structure[0] if isinstance(structure, tuple) else structure
+        moved = np.concatenate([[0], places + 1])[heads]
+        return (moved, structure[1]) if isinstance(structure, tuple) else moved
+
     # ------------------------------------------------------------------ shapes
 
     def split(self, parts: Array) -> list[Array]:
         """Views of each sentence's part of a flat vector: (n+1, n+1), or with labels behind."""
-        labels = () if self.n_labels is None else (self.n_labels,)
-        return [
-            parts[start:end].reshape(n + 1, n + 1, *labels)
-            for start, end, n in zip(
-                self.part_offsets[:-1], self.part_offsets[1:], self.n_words, strict=True
-            )
-        ]
+        (arcs,) = self.split_arrays(parts)
+        return arcs
 
     def split_arcs(self, arcs: Array) -> list[Array]:
         """Views of each sentence's part of a flat vector over unlabelled arcs: (n+1, n+1)."""

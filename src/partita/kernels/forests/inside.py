@@ -1,8 +1,6 @@
-"""Inside, marginals and covariance product of a batch of forests.
+"""Inside, marginals and covariance product of one forest; see `Layout` for its arrays.
 
-All forest kernels see a batch as one hypergraph with a root per forest. Nodes are numbered tails
-before heads. Place i, from star_offsets[v] up to star_offsets[v + 1], is an edge into node v; it
-is part edges[i] of the batch, and its tails are tails[tail_offsets[i] : tail_offsets[i + 1]].
+Edges may share a part (`parts[i]` at place i), whose score is theirs and whose counts add up.
 
 The weight of an edge is exp(its inside value - the largest of its node's), and the unit of a node
 1 / the sum of these, so that unit times weight is the probability of the edge given its head.
@@ -21,9 +19,9 @@ from partita.kernels.simd.lanes import total as lane_total
 
 
 @inlined
-def edge_value(scores, edges, tails, tail_offsets, inside, place):
+def edge_value(scores, parts, tails, tail_offsets, inside, place):
     """Score of an edge plus the inside of each of its tails."""
-    value = scores[edges[place]]
+    value = scores[parts[place]]
     first, end = tail_offsets[place], tail_offsets[place + 1]
     # Most edges have two tails: without the loop they are a third faster.
     if end - first == 2:
@@ -61,7 +59,7 @@ def exponentials(values, first, end, largest):
 
 
 @kernel
-def inside_and_weights(scores, edges, star_offsets, tails, tail_offsets, inside, units, weights):
+def inside_and_weights(scores, parts, star_offsets, tails, tail_offsets, inside, units, weights):
     """inside[v] = log sum over edges e into v of exp(score[e] + sum over tails u of inside[u]).
 
     weights[e] is the exponential, divided by the largest, and units[v] = 1 / their sum. A node
@@ -71,7 +69,7 @@ def inside_and_weights(scores, edges, star_offsets, tails, tail_offsets, inside,
         first, end = star_offsets[node], star_offsets[node + 1]
         largest = -np.inf
         for place in range(first, end):
-            value = edge_value(scores, edges, tails, tail_offsets, inside, place)
+            value = edge_value(scores, parts, tails, tail_offsets, inside, place)
             weights[place] = value
             if value > largest:
                 largest = value
@@ -90,34 +88,26 @@ def inside_and_weights(scores, edges, star_offsets, tails, tail_offsets, inside,
 
 @kernel
 def expected_counts(
-    edges, star_offsets, tails, tail_offsets, roots, units, weights, counts, marginals
+    parts, star_offsets, tails, tail_offsets, root, units, weights, counts, marginals
 ):
-    """counts[v] = [v is a root] + sum over tail positions that hold v of the edge's marginal.
+    """counts[v] = [v is the root] + sum over tail positions that hold v of the edge's marginal.
 
-    marginals[e] = counts[head of e] p(e given its head); a node that no root leads to has count 0.
+    marginals[part of e] += counts[head of e] p(e given its head); a node that the root does not
+    lead to has count 0.
     """
     counts[:] = 0.0
-    counts[roots] = 1.0
+    counts[root] = 1.0
     for node in range(len(star_offsets) - 2, -1, -1):
         scale = counts[node] * units[node]
         for place in range(star_offsets[node], star_offsets[node + 1]):
             marginal = scale * weights[place]
-            marginals[edges[place]] = marginal
+            marginals[parts[place]] += marginal
             add_to_tails(marginal, tails, tail_offsets, place, counts)
 
 
 @kernel
-def marginals(
-    scores, edges, star_offsets, tails, tail_offsets, roots, inside, units, weights, counts, out
-):
-    """Log inside of every node and marginal of every edge, in one call."""
-    inside_and_weights(scores, edges, star_offsets, tails, tail_offsets, inside, units, weights)
-    expected_counts(edges, star_offsets, tails, tail_offsets, roots, units, weights, counts, out)
-
-
-@kernel
 def covariance_product(
-    direction, edges, star_offsets, tails, tail_offsets, units, weights, counts, product
+    direction, parts, star_offsets, tails, tail_offsets, units, weights, counts, product
 ):
     """The recursions of probabilities and counts, differentiated along a direction d.
 
@@ -127,7 +117,7 @@ def covariance_product(
     expected[v] = sum over edges into v of p(e) value(e)
     p'(e)       = p(e) (value(e) - expected[head])
     count'[v]   = sum over tail positions that hold v of product[e]
-    product[e]  = count'[head] p(e) + count[head] p'(e)
+    product[part of e] += count'[head] p(e) + count[head] p'(e)
     """
     n_nodes = len(star_offsets) - 1
     expected = np.empty(n_nodes)
@@ -135,7 +125,7 @@ def covariance_product(
     for node in range(n_nodes):
         total = 0.0
         for place in range(star_offsets[node], star_offsets[node + 1]):
-            values[place] = edge_value(direction, edges, tails, tail_offsets, expected, place)
+            values[place] = edge_value(direction, parts, tails, tail_offsets, expected, place)
             total += weights[place] * values[place]
         expected[node] = units[node] * total
     moved = np.zeros(n_nodes)
@@ -144,22 +134,22 @@ def covariance_product(
         moved_scale = units[node] * moved[node]
         for place in range(star_offsets[node], star_offsets[node + 1]):
             change = weights[place] * (moved_scale + scale * (values[place] - mean))
-            product[edges[place]] = change
+            product[parts[place]] += change
             add_to_tails(change, tails, tail_offsets, place, moved)
 
 
 @kernel
-def outside(scores, edges, star_offsets, tails, tail_offsets, roots, inside, out):
-    """out[v] = log of the sum of everything around v in a derivation, 0 for a root.
+def outside(scores, parts, star_offsets, tails, tail_offsets, root, inside, out):
+    """out[v] = log of the sum of everything around v in a derivation, 0 for the root.
 
     out[v] = log sum over tail positions that hold v, in edges e,
              of exp(out[head of e] + score[e] + sum of inside over the other positions of e)
     """
     out[:] = -np.inf
-    out[roots] = 0.0
+    out[root] = 0.0
     for node in range(len(star_offsets) - 2, -1, -1):
         for place in range(star_offsets[node], star_offsets[node + 1]):
-            around = out[node] + scores[edges[place]]
+            around = out[node] + scores[parts[place]]
             if around == -np.inf:
                 continue
             first, end = tail_offsets[place], tail_offsets[place + 1]

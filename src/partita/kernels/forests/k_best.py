@@ -7,7 +7,7 @@ a heap of candidates. Rank r + 1 of a tail is looked for only once rank r was us
 The successors of an item raise one rank by one. Only positions from the last raised one on are
 raised, so that every vector of ranks has one predecessor and no candidate comes twice.
 
-Item v, for every node v, is the best derivation of v; arrays as in `forests.inside`.
+Item v, for every node v, is the best derivation of v; see `Layout` for the arrays.
 """
 
 from typing import NamedTuple
@@ -154,18 +154,18 @@ def missing_tail(nodes, items, ranks, found, node, tails, tail_offsets):
 
 
 @inlined
-def open_heap(nodes, items, values, n_used, node, scores, edges, star_offsets, tails, tail_offsets):
+def open_heap(nodes, items, values, n_used, node, scores, parts, star_offsets, tails, tail_offsets):
     """All edges into the node but its best one become candidates, with the best of their tails."""
     nodes[node, STATE] = OPEN
     for place in range(star_offsets[node], star_offsets[node + 1]):
-        value = edge_value(scores, edges, tails, tail_offsets, values, place)
+        value = edge_value(scores, parts, tails, tail_offsets, values, place)
         if place != items[node, PLACE] and value > -np.inf:
             push(nodes, items, values, n_used, node, place, 0, value)
 
 
 @inlined
 def push_successors(
-    nodes, items, values, ranks, found, n_used, node, scores, edges, tails, tail_offsets
+    nodes, items, values, ranks, found, n_used, node, scores, parts, tails, tail_offsets
 ):
     """The successors of the node's last item become candidates."""
     last = item_at(nodes, found, node, nodes[node, N_FOUND] - 1)
@@ -174,7 +174,7 @@ def push_successors(
     for raised in range(first_raised(items, ranks, last, n_tails), n_tails):
         if nodes[tails[first + raised], N_FOUND] <= ranks[old + raised] + 1:
             continue
-        new, value = n_used[1], scores[edges[place]]
+        new, value = n_used[1], scores[parts[place]]
         n_used[1] += n_tails
         for position in range(n_tails):
             ranks[new + position] = ranks[old + position] + (1 if position == raised else 0)
@@ -204,7 +204,7 @@ def take_best(nodes, items, values, found, n_used, node):
 
 
 @kernel
-def extend(search, k, root, scores, edges, star_offsets, tails, tail_offsets, stack):
+def extend(search, k, root, scores, parts, star_offsets, tails, tail_offsets, stack):
     """Find derivations until the root has k, or all; returns the room still needed for that.
 
     The stack is a path downwards: its top is extended once its tails have what it needs. It can
@@ -227,10 +227,10 @@ def extend(search, k, root, scores, edges, star_offsets, tails, tail_offsets, st
             return room
         if nodes[node, STATE] == FRESH:
             open_heap(
-                nodes, items, values, n_used, node, scores, edges, star_offsets, tails, tail_offsets
+                nodes, items, values, n_used, node, scores, parts, star_offsets, tails, tail_offsets
             )
         push_successors(
-            nodes, items, values, ranks, found, n_used, node, scores, edges, tails, tail_offsets
+            nodes, items, values, ranks, found, n_used, node, scores, parts, tails, tail_offsets
         )
         take_best(nodes, items, values, found, n_used, node)
         height -= 1
@@ -238,17 +238,15 @@ def extend(search, k, root, scores, edges, star_offsets, tails, tail_offsets, st
 
 
 @kernel
-def k_best(scores, edges, star_offsets, tails, tail_offsets, roots, k, best, choice, most_tails):
-    """The search that knows the k best derivations of every root, or all where there are fewer."""
+def k_best(scores, parts, star_offsets, tails, tail_offsets, root, k, best, choice, most_tails):
+    """The search that knows the k best derivations of the root, or all where there are fewer."""
     search = start_search(best, choice, most_tails)
     stack = np.empty(len(best), dtype=np.int64)
-    for root in roots:
-        while True:
-            room = extend(search, k, root, scores, edges, star_offsets, tails, tail_offsets, stack)
-            if room[0] == 0:
-                break
-            search = grown(search, room)
-    return search
+    while True:
+        room = extend(search, k, root, scores, parts, star_offsets, tails, tail_offsets, stack)
+        if room[0] == 0:
+            return search
+        search = grown(search, room)
 
 
 @kernel
@@ -271,23 +269,17 @@ def item_lengths(search, tails, tail_offsets):
 
 
 @kernel
-def root_items(search, roots):
-    """The items of each root in turn."""
-    n_items = 0
-    for root in roots:
-        n_items += search.nodes[root, N_FOUND]
-    items = np.empty(n_items, dtype=np.int64)
-    index = 0
-    for root in roots:
-        for rank in range(search.nodes[root, N_FOUND]):
-            items[index] = item_at(search.nodes, search.found, root, rank)
-            index += 1
+def root_items(search, root):
+    """The items of the root, best first."""
+    items = np.empty(search.nodes[root, N_FOUND], dtype=np.int64)
+    for rank in range(len(items)):
+        items[rank] = item_at(search.nodes, search.found, root, rank)
     return items
 
 
 @kernel
-def write_items(search, listed, edges, tails, tail_offsets, first_parts, offsets, out):
-    """The edges of each item, top-down and left to right; see `forest_best.write_derivations`."""
+def write_items(search, listed, edges, tails, tail_offsets, offsets, out):
+    """The edges of each item, top-down and left to right; see `forests.best.write_derivation`."""
     nodes, items, _, ranks, found, _ = search
     longest = 0
     for index in range(len(listed)):
@@ -299,7 +291,7 @@ def write_items(search, listed, edges, tails, tail_offsets, first_parts, offsets
         while height > 0:
             height -= 1
             place, first_rank = items[stack[height], PLACE], items[stack[height], RANKS]
-            out[here] = edges[place] - first_parts[index]
+            out[here] = edges[place]
             here += 1
             first = tail_offsets[place]
             for position in range(tail_offsets[place + 1] - 1, first - 1, -1):

@@ -1,11 +1,10 @@
 """Metropolis sampling of derivations: what lies below a node is derived anew.
 
-Arrays as in `forests.inside`.
+See `Layout` for the arrays.
 """
 
 import numpy as np
 
-from partita.kernels.forests.layout import with_room
 from partita.kernels.forests.sample import cumulate, derive
 from partita.kernels.jit import kernel
 
@@ -21,11 +20,8 @@ def subtree_end(derivation, first, n_tails):
 
 
 @kernel
-def resample(
-    weights, edges, star_offsets, tails, tail_offsets, part_offsets, given, starts, n_steps, rng,
-    offsets,
-):  # fmt: skip
-    """`n_steps` Metropolis steps from each given derivation; the last ones, end to end.
+def resample(weights, edges, star_offsets, tails, tail_offsets, given, n_steps, rng):
+    """What a derivation has become after `n_steps` Metropolis steps.
 
     A step takes one edge of the derivation d, each with probability 1 / |d|, and derives its head
     anew, with the probability of each derivation given the node. The new derivation d' is kept with
@@ -39,29 +35,21 @@ def resample(
         for place in range(star_offsets[node], star_offsets[node + 1]):
             n_tails[edges[place]] = tail_offsets[place + 1] - tail_offsets[place]
             nodes[edges[place]] = node
-    out = np.empty(max(16, len(given)), dtype=np.int64)
     new = np.empty(16, dtype=np.int64)
     shape = (edges, star_offsets, tails, tail_offsets)
-    for forest in range(len(part_offsets) - 1):
-        first_part = part_offsets[forest]
-        own_tails = n_tails[first_part : part_offsets[forest + 1]]
-        current = given[starts[forest] : starts[forest + 1]].copy()
-        for _ in range(n_steps):
-            first = int(rng.random() * len(current))
-            end = subtree_end(current, first, own_tails)
-            node = nodes[first_part + current[first]]
-            if cumulative[star_offsets[node + 1] - 1] == 0.0:
-                continue  # the given derivation is forbidden, and so is any other of this node
-            new, length = derive(cumulative, *shape, first_part, node, rng, new, 0)
-            after = len(current) - (end - first) + length
-            if rng.random() * after < len(current):
-                longer = np.empty(after, dtype=np.int64)
-                longer[:first] = current[:first]
-                longer[first : first + length] = new[:length]
-                longer[first + length :] = current[end:]
-                current = longer
-        index = offsets[forest]
-        out = with_room(out, index + len(current))
-        out[index : index + len(current)] = current
-        offsets[forest + 1] = index + len(current)
-    return out[: offsets[-1]]
+    current = given.copy()
+    for _ in range(n_steps):
+        first = int(rng.random() * len(current))
+        end = subtree_end(current, first, n_tails)
+        node = nodes[current[first]]
+        if cumulative[star_offsets[node + 1] - 1] == 0.0:
+            continue  # the given derivation is forbidden, and so is any other of this node
+        new, length = derive(cumulative, *shape, node, rng, new, 0)
+        after = len(current) - (end - first) + length
+        if rng.random() * after < len(current):
+            longer = np.empty(after, dtype=np.int64)
+            longer[:first] = current[:first]
+            longer[first : first + length] = new[:length]
+            longer[first + length :] = current[end:]
+            current = longer
+    return current

@@ -1,4 +1,4 @@
-"""Exact samples of derivations, top-down. Arrays as in `forests.inside`."""
+"""Exact samples of derivations, top-down; see `Layout` for the arrays."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def draw(cumulative, first, end, uniform):
 
 
 @kernel
-def derive(cumulative, edges, star_offsets, tails, tail_offsets, first_part, node, rng, out, index):
+def derive(cumulative, edges, star_offsets, tails, tail_offsets, node, rng, out, index):
     """Append a derivation of a node to `out` from `index` on; returns `out` and where it ends.
 
     The leftmost node still to be derived gets an edge with probability proportional to its
@@ -47,7 +47,7 @@ def derive(cumulative, edges, star_offsets, tails, tail_offsets, first_part, nod
         if end - place > 1:
             place = draw(cumulative, place, end, rng.random())
         out = with_room(out, index + 1)
-        out[index] = edges[place] - first_part
+        out[index] = edges[place]
         index += 1
         stack = with_room(stack, height + tail_offsets[place + 1] - tail_offsets[place])
         for position in range(tail_offsets[place + 1] - 1, tail_offsets[place] - 1, -1):
@@ -57,18 +57,14 @@ def derive(cumulative, edges, star_offsets, tails, tail_offsets, first_part, nod
 
 
 @kernel
-def sample(
-    weights, edges, star_offsets, tails, tail_offsets, roots, first_parts, size, rng, offsets
-):
-    """`size` derivations of each root in turn, end to end; offsets[d] is where each starts."""
+def sample(weights, edges, star_offsets, tails, tail_offsets, root, size, rng, offsets):
+    """`size` derivations of the root, end to end; offsets[d] is where each starts."""
     cumulative = np.empty(len(weights))
     cumulate(weights, star_offsets, cumulative)
     out = np.empty(16, dtype=np.int64)
     index = 0
     shape = (edges, star_offsets, tails, tail_offsets)
-    for forest in range(len(roots)):
-        for item in range(forest * size, (forest + 1) * size):
-            start = first_parts[forest], roots[forest]
-            out, index = derive(cumulative, *shape, *start, rng, out, index)
-            offsets[item + 1] = index
+    for item in range(size):
+        out, index = derive(cumulative, *shape, root, rng, out, index)
+        offsets[item + 1] = index
     return out[:index]

@@ -16,14 +16,23 @@ from partita.kernels.simd.exponential import exponential
 
 @kernel
 def fill_unused(values, n_words, part_offsets, n_labels, value):
-    """Write `value` into column 0 and the diagonal of every sentence."""
+    """Write `value` into column 0 and the diagonal of every sentence.
+
+    Returns how many of the numbers there were neither finite nor -inf.
+    """
+    n_wrong = 0.0
     for sentence in range(len(n_words)):
         width, first = n_words[sentence] + 1, part_offsets[sentence]
         for row in range(width):
             left = first + row * width * n_labels
-            values[left : left + n_labels] = value
-            diagonal = left + row * n_labels
-            values[diagonal : diagonal + n_labels] = value
+            for cell in range(left, left + n_labels):
+                n_wrong += 0.0 if values[cell] < np.inf else 1.0
+                values[cell] = value
+            # In row 0 the diagonal is column 0, which counts already.
+            for cell in range(left + row * n_labels, left + (row + 1) * n_labels):
+                n_wrong += 0.0 if values[cell] < np.inf else 1.0
+                values[cell] = value
+    return n_wrong
 
 
 @kernel

@@ -1,0 +1,107 @@
+"""Padded batches: their cells to flat vectors over parts, and back.
+
+The array of a sentence of n words has `n_axes` axes of n + extra places, then `inner` cells that
+lie together. In a padded batch the axes have `width` places, of which the first n + extra count.
+So runs of (n + extra) * inner cells lie end to end in the flat vector, and `width` * inner apart
+in the batch; with one such axis, or none, there is one run a sentence.
+"""
+
+import numpy as np
+
+from partita.kernels.jit import inlined, kernel
+from partita.kernels.simd.lanes import N_LANES, broadcast, load, select, store
+from partita.kernels.simd.lanes import total as lane_total
+
+
+@inlined
+def power(base, exponent):
+    """A small whole power of a whole number."""
+    result = 1
+    for _ in range(exponent):
+        result *= base
+    return result
+
+
+@inlined
+def copy_scores(source, start, target, first, n_cells):
+    """Copy cells; returns how many are no scores, that is, neither finite nor -inf."""
+    wrong, rest = broadcast(0.0), 0.0
+    whole = n_cells - n_cells % N_LANES
+    for cell in range(0, whole, N_LANES):
+        values = load(source, start + cell)
+        # A comparison with NaN is false, so NaN is counted too.
+        wrong = wrong + select(values < np.inf, 0.0, 1.0)
+        store(target, first + cell, values)
+    for cell in range(whole, n_cells):
+        value = source[start + cell]
+        rest += 0.0 if value < np.inf else 1.0
+        target[first + cell] = value
+    return lane_total(wrong) + rest
+
+
+@kernel
+def gather(batch, stride, width, n_axes, extra, inner, n_words, starts, out):
+    """Copy the cells that count of every sentence to `out`, from starts[sentence] on.
+
+    Sentences lie `stride` cells apart; with a stride of 0 they all get the same cells. Returns
+    how many cells are neither finite nor -inf.
+    """
+    n_wrong = 0.0
+    for sentence in range(len(n_words)):
+        side = n_words[sentence] + extra
+        n_runs = power(side, max(n_axes - 1, 0))
+        run = (side if n_axes > 0 else 1) * inner
+        to = starts[sentence]
+        for index in range(n_runs):
+            row = index
+            if n_axes == 3:
+                row = index // side * width + index % side
+            begin = sentence * stride + row * width * inner
+            n_wrong += copy_scores(batch, begin, out, to, run)
+            to += run
+    return n_wrong
+
+
+@kernel
+def count_wrong(scores):
+    """How many are neither finite nor -inf."""
+    wrong, rest = broadcast(0.0), 0.0
+    whole = len(scores) - len(scores) % N_LANES
+    for cell in range(0, whole, N_LANES):
+        wrong = wrong + select(load(scores, cell) < np.inf, 0.0, 1.0)
+    for cell in range(whole, len(scores)):
+        rest += 0.0 if scores[cell] < np.inf else 1.0
+    return lane_total(wrong) + rest
+
+
+@kernel
+def scatter(parts, starts, width, n_axes, extra, inner, n_words, fill, out):
+    """The inverse of `gather`, with `fill` in all other cells of the batch."""
+    n_rows = power(width, max(n_axes - 1, 0))
+    length = (width if n_axes > 0 else 1) * inner
+    for sentence in range(len(n_words)):
+        side = n_words[sentence] + extra
+        run = (side if n_axes > 0 else 1) * inner
+        source = starts[sentence]
+        for row in range(n_rows):
+            to = (sentence * n_rows + row) * length
+            counts = n_axes < 2 or (row % width < side and row // width < side)
+            n_copied = run if counts else 0
+            for cell in range(n_copied):
+                out[to + cell] = parts[source + cell]
+            for cell in range(n_copied, length):
+                out[to + cell] = fill
+            source += n_copied
+
+
+@kernel
+def merge(parts, starts, is_largest, out):
+    """Add what the sentences have for one array to `out`, or take the largest."""
+    for sentence in range(len(starts)):
+        first = starts[sentence]
+        if is_largest:
+            for cell in range(len(out)):
+                out[cell] = max(out[cell], parts[first + cell])
+        else:
+            for cell in range(len(out)):
+                out[cell] += parts[first + cell]

@@ -1,0 +1,176 @@
+"""The door: arrays of callers to one flat vector over parts, and back."""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from partita.arrays import Array, FloatArray, IntArray
+from partita.kernels.doors import padded
+from partita.structures.base import Structures
+from partita.structures.batch import boolean_array, number_array
+from partita.structures.forms import Form, length_of
+from partita.structures.part_arrays import PartArray
+
+
+def flat_scores(sets: Structures, form: Form, given: Sequence[Any]) -> FloatArray:
+    """Scores for every part, copied and checked: finite, or -inf."""
+    scores, n_wrong = _flatten(sets, form, given, np.float64)
+    # Cells that are in no structure may hold anything.
+    if n_wrong > sets.clear_unused(scores):
+        _refuse(sets, form, scores)
+    return scores
+
+
+def flat_values(sets: Structures, form: Form, given: Sequence[Any], dtype: type) -> Any:
+    """Numbers or booleans for every part; an array that is None counts as 0, or as True."""
+    values, _ = _flatten(sets, form, given, dtype)
+    return values != 0 if dtype is np.bool_ else values
+
+
+def shaped(sets: Structures, form: Form, parts: FloatArray, *, largest: bool) -> list[Any]:
+    """A flat vector over parts as arrays in the form of the scores, with memory of their own.
+
+    Parts whose scores came once for several sentences are added up, or the largest taken; so
+    padding is 0 or -inf.
+    """
+    neutral = -np.inf if largest else 0.0
+    if form.kind == "padded":
+        arrays = [
+            None if once else _scattered(sets, form, array, starts, parts, neutral)
+            for array, starts, once in zip(sets.arrays, sets.array_starts, form.once, strict=True)
+        ]
+    else:
+        arrays = [form.one_or_list(views) for views in sets.split_arrays(parts.copy())]
+    for index, once in enumerate(form.once):
+        if once:
+            merged = np.full(sets.arrays[index].inner, neutral)
+            padded.merge(parts, sets.array_starts[index], largest, merged.reshape(-1))
+            arrays[index] = merged
+    return arrays
+
+
+def _flatten(
+    sets: Structures, form: Form, given: Sequence[Any], dtype: type
+) -> tuple[FloatArray, float]:
+    """One flat vector, and how many of its numbers are neither finite nor -inf."""
+    if form.kind == "padded":
+        flat, n_wrong = np.empty(sets.n_parts), 0.0
+        for index, array in enumerate(sets.arrays):
+            cells, stride = _padded_cells(sets, form, index, given[index], dtype)
+            width, size = form.n_padded + array.extra, prod(array.inner)
+            n_wrong += padded.gather(
+                cells, stride, width, array.n_axes, array.extra, size, sets.lengths,
+                sets.array_starts[index], flat,
+            )  # fmt: skip
+        return flat, n_wrong
+    columns = [_cells(sets, form, index, values, dtype) for index, values in enumerate(given)]
+    rows = [row.reshape(-1) for sentence in zip(*columns, strict=True) for row in sentence]
+    flat = np.concatenate(rows, dtype=np.float64) if rows else np.zeros(0)
+    return flat, padded.count_wrong(flat)
+
+
+def _cells(sets: Structures, form: Form, index: int, given: Any, dtype: type) -> list[Array]:
+    """One array for each sentence, out of a list of them or of one."""
+    array, lengths = sets.arrays[index], sets.lengths.tolist()
+    if given is None:
+        return [np.full(array.shape(n), dtype is np.bool_) for n in lengths]
+    if form.once[index]:
+        return [_checked(array.name, given, array.inner, dtype)] * len(lengths)
+    if form.kind == "one":
+        return [_checked(array.name, given, array.shape(lengths[0]), dtype)]
+    if length_of(given) != len(lengths):
+        raise ValueError(
+            f"{array.name} has {length_of(given)} sentences; expected {len(lengths)}, as the "
+            "scores have."
+        )
+    return [
+        _checked(array.name, cells, array.shape(n), dtype, sentence)
+        for sentence, (cells, n) in enumerate(zip(given, lengths, strict=True))
+    ]
+
+
+def _padded_cells(
+    sets: Structures, form: Form, index: int, given: Any, dtype: type
+) -> tuple[FloatArray, int]:
+    """The cells of a padded array end to end, and how far its sentences lie apart."""
+    array = sets.arrays[index]
+    shape = array.shape(form.n_padded)
+    if given is None:
+        return np.full(prod(shape), float(dtype is np.bool_)), 0
+    if form.once[index]:
+        cells, stride = _checked(array.name, given, array.inner, dtype), 0
+    elif length_of(given) == sets.n_sentences == 0:
+        cells, stride = np.zeros(0), 0
+    else:
+        cells = _checked(array.name, given, (sets.n_sentences, *shape), dtype)
+        stride = prod(shape)
+        if form.order is not None:
+            for axis in range(1, array.n_axes + 1):
+                cells = _along(cells, axis, _places(form.order, array.extra))
+    return np.ascontiguousarray(cells, dtype=np.float64).reshape(-1), stride
+
+
+def _scattered(
+    sets: Structures, form: Form, array: PartArray, starts: IntArray, parts: FloatArray, fill: float
+) -> FloatArray:
+    """The parts of one array as a padded batch."""
+    batch = np.empty((sets.n_sentences, *array.shape(form.n_padded)))
+    width, size = form.n_padded + array.extra, prod(array.inner)
+    padded.scatter(
+        parts, starts, width, array.n_axes, array.extra, size, sets.lengths, fill,
+        batch.reshape(-1),
+    )  # fmt: skip
+    if form.order is not None:
+        places = _places(np.argsort(form.order, axis=1), array.extra)
+        # Of the tables between words, those that lead to a first word: behind them is padding.
+        places[places < 0] = form.n_padded + array.extra - 1
+        for axis in range(1, array.n_axes + 1):
+            batch = _along(batch, axis, places)
+    return batch
+
+
+def _places(order: IntArray, extra: int) -> IntArray:
+    """An order of words as one of the places of an axis.
+
+    A root comes first. A table between two words belongs to the one that it leads to, so that the
+    first word has none.
+    """
+    if extra == 1:
+        return np.concatenate([np.zeros((len(order), 1), dtype=np.int64), order + 1], axis=1)
+    return order[:, 1:] - 1 if extra == -1 else order
+
+
+def _along(cells: Array, axis: int, places: IntArray) -> Array:
+    """The cells of a batch in another order along an axis, that of each sentence."""
+    shape = [1] * cells.ndim
+    shape[0], shape[axis] = places.shape
+    return np.take_along_axis(cells, places.reshape(shape), axis)
+
+
+def _checked(
+    name: str, given: Any, shape: tuple[int, ...], dtype: type, sentence: int | None = None
+) -> Array:
+    """An array of numbers, or of booleans, of the given shape."""
+    is_boolean = dtype is np.bool_
+    cells = boolean_array(name, given) if is_boolean else number_array(name, given, f"{shape}")
+    if cells.shape != shape:
+        where = "" if sentence is None else f" of sentence {sentence}"
+        raise ValueError(f"{name}{where} has shape {cells.shape}; expected {shape}.")
+    return cells
+
+
+def _refuse(sets: Structures, form: Form, scores: FloatArray) -> None:
+    """The error for scores that are not finite or -inf: it names the first place."""
+    for array, views in zip(sets.arrays, sets.split_arrays(scores), strict=True):
+        for sentence, cells in enumerate(views):
+            wrong = np.argwhere(~(cells < np.inf))
+            if wrong.size:
+                index = wrong[0].tolist()
+                where = "" if form.kind == "one" else f"[{sentence}]"
+                raise ValueError(
+                    f"{array.name}{where}{index} is {cells[tuple(index)]}; scores are natural "
+                    "logarithms and must be finite, or -inf for a part that is forbidden. Check "
+                    "the model that made them."
+                )

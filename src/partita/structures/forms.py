@@ -1,0 +1,237 @@
+"""One sentence, a list of them or a padded batch: what callers give, and get back the same way."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partita.arrays import Array, IntArray
+from partita.structures.base import Structure, Structures
+from partita.structures.batch import is_list, number_array, word_counts
+from partita.structures.part_arrays import Axes
+
+Kind = Literal["one", "list", "padded"]
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """The form in which a caller gave scores, and so gets everything else."""
+
+    kind: Kind
+    n_padded: int = 0
+    """Words of a row of a padded batch."""
+    once: tuple[bool, ...] = (False,)
+    """Whether each array came once for all sentences."""
+    order: IntArray | None = None
+    """The words of each row, (n_sentences, n_padded): those that are there first, in order; None
+    where they are the first ones anyway."""
+
+    def scalar(self, values: Array) -> Any:
+        """A number per sentence: a plain number for one sentence, else an array."""
+        return values[0].item() if self.kind == "one" else values
+
+    def one_or_list(self, items: list[Any]) -> Any:
+        """Something per sentence: as it is for one sentence, else the list."""
+        return items[0] if self.kind == "one" else items
+
+    def one_each(self, name: str, given: Any, n_sentences: int) -> list[Any]:
+        """What a caller gave for each sentence, in a list; for one sentence, as it is."""
+        if self.kind == "one":
+            return [given]
+        if length_of(given) != n_sentences:
+            raise ValueError(
+                f"{length_of(given)} {name} came for a batch of {n_sentences} sentences; expected "
+                "one for each sentence, in the order of the scores."
+            )
+        return list(given)
+
+    def words(self, sentence: int, n_words: int) -> IntArray:
+        """Where the words of a sentence stand in its row."""
+        return np.arange(n_words) if self.order is None else self.order[sentence, :n_words]
+
+    # ------------------------------------------------------------------ structures
+
+    def join_structures(self, sets: Structures, found: Sequence[Structure]) -> Any:
+        """Structures per sentence, in this form; of a padded batch, -1 for words not there."""
+        if self.kind != "padded":
+            return self.one_or_list(list(found))
+        rows = [self.row(sets, structure, index) for index, structure in enumerate(found)]
+        if not (sets.one_per_word and rows):
+            return rows
+        if isinstance(rows[0], tuple):
+            return tuple(np.stack(field) for field in zip(*rows, strict=True))
+        return np.stack(rows)
+
+    def join_samples(self, sets: Structures, samples: Sequence[Any]) -> Any:
+        """Samples per sentence: along a leading axis, or in lists where they differ in shape."""
+        if self.kind != "padded" or sets.one_per_word:
+            return self.join_structures(sets, samples)
+        return [
+            [self.row(sets, structure, index) for structure in drawn]
+            for index, drawn in enumerate(samples)
+        ]
+
+    def row(self, sets: Structures, structure: Structure, sentence: int) -> Structure:
+        """A structure with its words where they stand in the row, -1 where none stands."""
+        words = self.words(sentence, int(sets.n_words[sentence]))
+        if self.order is not None:
+            structure = sets.moved(structure, words)
+        if not sets.one_per_word:
+            return structure
+        if isinstance(structure, tuple):
+            return tuple(self._padded(field, words) for field in structure)
+        return self._padded(structure, words)
+
+    def _padded(self, numbers: Array, words: IntArray) -> Array:
+        row = np.full((*numbers.shape[:-1], self.n_padded), -1, dtype=numbers.dtype)
+        row[..., words] = numbers
+        return row
+
+    def split_structures(self, sets: Structures, given: Any) -> list[Structure]:
+        """One structure per sentence, out of this form."""
+        if self.kind == "padded" and sets.one_per_word and isinstance(given, tuple):
+            given = list(zip(*given, strict=True))
+        each = self.one_each("structures", given, sets.n_sentences)
+        if self.kind != "padded":
+            return each
+        return [self._unpadded(sets, row, index) for index, row in enumerate(each)]
+
+    def _unpadded(self, sets: Structures, row: Any, sentence: int) -> Structure:
+        words = self.words(sentence, int(sets.n_words[sentence]))
+        if sets.one_per_word:
+            fields = row if isinstance(row, tuple) else (row,)
+            cut = tuple(self._words_of(np.asarray(field), words) for field in fields)
+            row = cut if isinstance(row, tuple) else cut[0]
+        if self.order is None:
+            return row
+        # A word that is not there has a number that no structure may have.
+        places = np.full(self.n_padded, -2)
+        places[words] = np.arange(len(words))
+        return sets.moved(row, places)
+
+    def _words_of(self, row: Array, words: IntArray) -> Array:
+        """The numbers of the words that are there; a row may also come without padding."""
+        if self.order is None:
+            return row[: len(words)]
+        if row.shape != (self.n_padded,):
+            raise ValueError(
+                f"a structure has shape {row.shape}; expected ({self.n_padded},), a number for "
+                "each place of the padded row, since the mask has holes."
+            )
+        return row[words]
+
+
+class Given(NamedTuple):
+    """What the scores that a caller gave say about the batch."""
+
+    form: Form
+    n_words: IntArray
+    sizes: dict[str, int]
+    """Sizes of the axes that are not along words, by the letters of their `Axes`."""
+
+
+def recognise(
+    scores: Sequence[tuple[str, Any, Axes]],
+    n_words: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+) -> Given:
+    """The form of a caller's scores, as names, arrays and the axes that they should have.
+
+    The first array decides: with as many axes as it should have it is one sentence, with one more
+    a padded batch; a list or tuple holds one array per sentence.
+    """
+    name, given, shape = scores[0]
+    if is_list(given):
+        kind: Kind = "list"
+        arrays = [number_array(name, array, shape.expected) for array in given]
+    else:
+        arrays = [number_array(name, given, shape.expected)]
+        kind = "padded" if arrays[0].ndim == shape.n_dimensions + 1 else "one"
+    for index, array in enumerate(arrays):
+        where = f" of sentence {index}" if kind == "list" else ""
+        _check_axes(f"{name}{where}", array, shape, is_batch=kind == "padded")
+    sizes = _sizes(name, arrays, shape)
+    for _, value, axes in [] if arrays else scores[1:]:
+        # Of an empty batch an array that came once knows the sizes.
+        sizes |= {} if is_list(value) else _sizes(name, [np.asarray(value)], axes)
+    once = tuple(_came_once(kind, value, axes) for _, value, axes in scores)
+    if kind != "padded":
+        if n_words is not None or mask is not None:
+            raise ValueError(
+                f"{'mask' if n_words is None else 'n_words'} came with scores that are not padded; "
+                "it says which words of each row of a padded batch are real. Leave it out, or give "
+                f"{name} with a leading batch axis."
+            )
+        lengths = np.array([len(array) - shape.extra for array in arrays], dtype=np.int64)
+        return Given(Form(kind, once=once), lengths, sizes)
+    n_sentences, n_padded = len(arrays[0]), arrays[0].shape[1] - shape.extra
+    lengths, order = _words_there(n_words, mask, n_sentences, n_padded)
+    return Given(Form(kind, n_padded, once, order), lengths, sizes)
+
+
+def _check_axes(what: str, array: Array, shape: Axes, *, is_batch: bool) -> None:
+    sides = array.shape[is_batch : is_batch + shape.n_axes]
+    if array.ndim != shape.n_dimensions + is_batch or len(set(sides)) > 1:
+        raise ValueError(f"{what} has shape {array.shape}; expected {shape.expected}.")
+    inner = array.shape[is_batch + shape.n_axes :]
+    if min(inner, default=1) < 1 or sides[0] - shape.extra < 1:
+        raise ValueError(
+            f"{what} has shape {array.shape}; expected {shape.expected}, with at least one word "
+            "and nothing else empty. An empty sentence has no structure: leave it out of the batch."
+        )
+
+
+def _sizes(name: str, arrays: list[Array], axes: Axes) -> dict[str, int]:
+    """The sizes of the axes that are not along words, the same in every sentence; 1 if unknown."""
+    sizes = dict.fromkeys(axes.sizes, 1)
+    for place, letter in enumerate(axes.sizes):
+        found = {array.shape[place - len(axes.sizes)] for array in arrays}
+        if len(found) > 1:
+            raise ValueError(
+                f"the sentences of {name} have {sorted(found)} as {letter}; expected the same "
+                f"number in all: {axes.expected}."
+            )
+        sizes[letter] = max(found, default=1)
+    return sizes
+
+
+def _came_once(kind: Kind, value: Any, axes: Axes) -> bool:
+    """Whether an array without axes along words came once for all sentences."""
+    if kind == "one" or axes.n_axes > 0 or (kind == "list" and is_list(value)):
+        return False
+    return np.ndim(value) == len(axes.sizes)
+
+
+def _words_there(
+    n_words: ArrayLike | None, mask: ArrayLike | None, n_sentences: int, n_padded: int
+) -> tuple[IntArray, IntArray | None]:
+    """How many words each row has, and their order where they are not the first ones."""
+    if n_words is not None and mask is not None:
+        raise ValueError("n_words and mask both came; expected one of them: they say the same.")
+    if mask is None:
+        if n_words is None:
+            return np.full(n_sentences, n_padded), None
+        return word_counts(n_words, n_sentences, n_padded), None
+    there = np.asarray(mask)
+    if there.shape != (n_sentences, n_padded) or there.dtype != np.bool_:
+        raise ValueError(
+            f"mask is an array of {there.dtype} of shape {there.shape}; expected booleans of shape "
+            f"({n_sentences}, {n_padded}), True for every word that is there."
+        )
+    lengths = there.sum(axis=1)
+    if not lengths.all():
+        raise ValueError(
+            f"mask[{int(np.argmin(lengths))}] has no word; expected at least one. An empty "
+            "sentence has no structure: leave it out of the batch."
+        )
+    if np.array_equal(there, np.arange(n_padded) < lengths[:, None]):
+        return lengths, None
+    return lengths, np.argsort(~there, axis=1, kind="stable")
+
+
+def length_of(values: Any) -> int:
+    """How many sentences a caller gave something for; 0 for what has no length."""
+    is_one = not hasattr(values, "__len__") or (isinstance(values, np.ndarray) and not values.ndim)
+    return 0 if is_one else len(values)
