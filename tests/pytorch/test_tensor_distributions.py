@@ -231,7 +231,7 @@ def test_a_mistake_is_explained_as_on_arrays():
         ptt.ProjectiveTree(torch.zeros(3, 3)).kl_divergence(ptt.SpanningTree(torch.zeros(3, 3)))
     with pytest.raises(ValueError, match="compared with a float"):
         ptt.ProjectiveTree(torch.zeros(3, 3)).kl_divergence(1.0)
-    with pytest.raises(ValueError, match="expected a pair"):
+    with pytest.raises(ValueError, match="expected a tuple"):
         ptt.LinearChain(torch.zeros(3, 3), torch.zeros(3, 3)).expectation(torch.zeros(3, 3))
     with pytest.raises(ValueError, match="alpha is 1"):
         ptt.SpanningTree(torch.zeros(3, 3)).renyi_entropy(1)

@@ -373,12 +373,7 @@ class Distribution:
         """
         best = self.structures.k_best(self.scores, whole_number("k", k, 1))
         self._check_support(np.array([0.0 if found else -np.inf for found in best]))
-        if self._form.order is not None:
-            best = [
-                [(self._form.row(self.structures, tree, index), score) for tree, score in found]
-                for index, found in enumerate(best)
-            ]
-        return self._form.one_or_list(best)
+        return self._form.join_k_best(self.structures, best)
 
     def sample(self, size: int, rng: np.random.Generator) -> Structure:
         """`size` independent structures, exactly from p, along the first axis of each sentence.

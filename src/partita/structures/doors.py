@@ -167,10 +167,14 @@ def _refuse(sets: Structures, form: Form, scores: FloatArray) -> None:
         for sentence, cells in enumerate(views):
             wrong = np.argwhere(~(cells < np.inf))
             if wrong.size:
-                index = wrong[0].tolist()
+                value, index = cells[tuple(wrong[0])], wrong[0]
+                if form.order is not None:
+                    # Where the caller has it.
+                    places = _places(form.order, array.extra)[sentence]
+                    index[: array.n_axes] = places[index[: array.n_axes]]
                 where = "" if form.kind == "one" else f"[{sentence}]"
                 raise ValueError(
-                    f"{array.name}{where}{index} is {cells[tuple(index)]}; scores are natural "
+                    f"{array.name}{where}{index.tolist()} is {value}; scores are natural "
                     "logarithms and must be finite, or -inf for a part that is forbidden. Check "
                     "the model that made them."
                 )

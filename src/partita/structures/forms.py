@@ -73,6 +73,17 @@ class Form:
             for index, drawn in enumerate(samples)
         ]
 
+    def join_k_best(self, sets: Structures, best: Sequence[list[tuple[Structure, float]]]) -> Any:
+        """The best structures per sentence with their scores; without padding, unless a mask has
+        holes: then words are numbered as in the rows.
+        """
+        if self.order is None:
+            return self.one_or_list(list(best))
+        return [
+            [(self.row(sets, structure, index), score) for structure, score in found]
+            for index, found in enumerate(best)
+        ]
+
     def row(self, sets: Structures, structure: Structure, sentence: int) -> Structure:
         """A structure with its words where they stand in the row, -1 where none stands."""
         words = self.words(sentence, int(sets.n_words[sentence]))

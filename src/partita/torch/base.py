@@ -195,14 +195,17 @@ class TensorDistribution:
     def argmax(self) -> Any:
         """A structure with the highest score, in integers."""
         best = self._engine.best.structures
-        return integers(self.numpy._form.join_structures(best), self._device)
+        return integers(self.numpy._form.join_structures(self.numpy.structures, best), self._device)
 
     def k_best(self, k: int) -> Any:
         """The k best structures as `(structure, score)`, best first; a list of lists for a batch.
 
         Scores are plain numbers; `score(structure)` is one to differentiate.
         """
-        return integers(self._engine.k_best(k), self._device)
+        best = self._engine.k_best(k)
+        if self._engine is not self.numpy:
+            best = self.numpy._form.join_k_best(self.numpy.structures, best)
+        return integers(best, self._device)
 
     def sample(self, size: int, rng: np.random.Generator | None = None) -> Any:
         """`size` independent structures, exactly from p, along the first axis of each sentence.
@@ -213,7 +216,7 @@ class TensorDistribution:
             rng = np.random.default_rng(torch.randint(2**63 - 1, ()).item())
         samples = self._engine.sample(size, rng)
         if self._engine is not self.numpy:
-            samples = self.numpy._form.join_structures(samples)
+            samples = self.numpy._form.join_samples(self.numpy.structures, samples)
         return integers(samples, self._device)
 
     def __repr__(self) -> str:

@@ -1,0 +1,111 @@
+"""How arrays go in and come out: masks, what structures return, and where a bad number is."""
+
+import numpy as np
+import pytest
+
+import partita as pt
+from partita.distribution.parts import PartDistribution
+from partita.structures.base import Inference
+from partita.structures.chains import Chains
+from partita.structures.forms import Form
+
+TABLE = np.zeros((2, 2))
+MASK = np.array([[True, False, True], [False, True, False]])
+
+
+def test_a_word_that_is_masked_out_is_not_there():
+    rng = np.random.default_rng(0)
+    arcs = rng.normal(size=(1, 6, 6))
+    mask = np.array([[True, False, True, True, False]])
+    kept = [0, 1, 3, 4]
+    p, q = pt.SpanningTree(arcs, mask=mask), pt.SpanningTree(arcs[0][np.ix_(kept, kept)])
+    assert p.log_partition == pytest.approx(q.log_partition, abs=1e-12)
+    np.testing.assert_allclose(p.marginals[0][np.ix_(kept, kept)], q.marginals, atol=1e-12)
+    assert p.marginals[0, 2].sum() == p.marginals[0, :, 5].sum() == 0.0
+    # Heads count the words of the array, not those that are left.
+    np.testing.assert_array_equal(p.argmax[0, [0, 2, 3]], np.array([0, 1, 3, 4])[q.argmax])
+    assert p.argmax[0, [1, 4]].tolist() == [-1, -1]
+    with pytest.raises(ValueError, match="expected 0 to 3"):
+        p.score(np.array([[0, -1, 2, 1, -1]]))  # word 2 is not there
+    with pytest.raises(ValueError, match=r"has shape \(3,\); expected \(5,\)"):
+        p.score([np.array([0, 1, 1])])
+
+
+def test_a_table_between_words_belongs_to_the_word_it_leads_to():
+    tables = np.arange(8.0).reshape(1, 2, 2, 2) ** 2
+    p = pt.LinearChain(np.zeros((1, 3, 2)), tables, mask=np.array([[True, False, True]]))
+    q = pt.LinearChain(np.zeros((2, 2)), tables[0, 1])
+    np.testing.assert_allclose(p.marginals.pairwise[0, 1], q.marginals.pairwise, atol=1e-15)
+    assert (p.marginals.pairwise[0, 0] == 0).all()
+
+
+def test_a_mask_without_holes_is_n_words():
+    unary = np.random.default_rng(1).normal(size=(2, 3, 2))
+    p = pt.LinearChain(unary, TABLE, mask=np.array([[True, True, False], [True, False, False]]))
+    q = pt.LinearChain(unary, TABLE, n_words=[2, 1])
+    np.testing.assert_array_equal(p.log_partition, q.log_partition)
+    assert p._form.order is None
+
+
+@pytest.mark.parametrize(
+    "unary, options, message",
+    [
+        (np.zeros((2, 3, 2)), {"mask": MASK, "n_words": [2, 1]}, "both came"),
+        (np.zeros((2, 3, 2)), {"mask": MASK.astype(int)}, "array of int64"),
+        (np.zeros((2, 3, 2)), {"mask": MASK[:, :2]}, r"shape \(2, 2\); expected booleans of"),
+        (np.zeros((2, 3, 2)), {"mask": MASK & [[True], [False]]}, r"mask\[1\] has no word"),
+        (np.zeros((3, 2)), {"mask": MASK[0]}, "mask came with scores that are not padded"),
+        (np.full((2, 3, 2), np.nan), {"mask": MASK}, r"unary\[0\]\[0, 0\] is nan"),
+        (np.zeros((2, 3, 2)) + [[[0], [0], [np.inf]]], {"mask": MASK}, r"\[0\]\[2, 0\] is inf"),
+    ],
+)
+def test_masks_that_are_none(unary, options, message):
+    with pytest.raises(ValueError, match=message):
+        pt.LinearChain(unary, TABLE, **options)
+
+
+def test_nobody_looks_at_what_is_masked_out():
+    unary = np.where(MASK[:, :, None], 0.0, [np.nan, np.inf])
+    assert pt.LinearChain(unary, TABLE, mask=MASK).log_partition.tolist() == pytest.approx(
+        [2 * np.log(2), np.log(2)]
+    )
+
+
+class Short(Chains):
+    """A structure whose author has a mistake in one method."""
+
+    def infer(self, scores):
+        found = super().infer(scores)
+        return Inference(found.log_partition, found.marginals[:-1], found.state)
+
+
+class Single(Chains):
+    def covariance_product(self, scores, inference, direction):
+        return super().covariance_product(scores, inference, direction).astype(np.float32)
+
+
+def test_what_a_structure_returns_is_checked():
+    scores = np.zeros(8)
+    p = PartDistribution.from_flat(Short([2], 2, shared=True), scores)
+    with pytest.raises(ValueError, match=r"Short.infer gave marginals of shape \(7,\)"):
+        p.marginals  # noqa: B018
+    p = PartDistribution.from_flat(Single([2], 2, shared=True), scores)
+    with pytest.raises(ValueError, match="Single.covariance_product gave values .* type float32"):
+        p.flat_covariance_product(scores)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_any_numbers_in_any_order_of_memory(dtype, order):
+    given = np.random.default_rng(2).integers(2, size=(3, 4, 2)).astype(dtype)
+    p = pt.LinearChain(np.asarray(given, order=order), TABLE, n_words=[4, 1, 2])
+    q = pt.LinearChain([given[0], given[1, :1], given[2, :2]], TABLE)
+    np.testing.assert_array_equal(p.log_partition, q.log_partition)
+    np.testing.assert_array_equal(p.marginals.unary[2, :2], q.marginals.unary[2])
+
+
+def test_the_form_of_a_flat_vector_may_be_given():
+    chains = Chains([1, 2], 2, shared=False)
+    p = pt.LinearChain.from_flat(chains, np.zeros(10), Form("padded", 3, (False, False)))
+    assert p.marginals.unary.shape == (2, 3, 2)
+    assert p.marginals.pairwise.shape == (2, 2, 2, 2)

@@ -1,0 +1,77 @@
+"""Structures out of steps: what their author and their caller can get wrong, and what is shared."""
+
+import numpy as np
+import pytest
+
+from cases import own_structure
+from partita.structures.forest_structures import ForestStructures
+from partita.structures.part_arrays import PartArray, axes
+
+Segmentations = own_structure()["Segmentations"]
+Segmentation = own_structure()["Segmentation"]
+
+
+@pytest.mark.parametrize(
+    "structure, message",
+    [
+        ([[0, 2, 0], [2, 4, 1]], None),
+        ([[0, 1, 0], [1, 4, 1]], None),
+        ([[0, 2, 0], [3, 4, 1]], "the structure of sentence 0 is none"),
+        ([[0, 2, 0]], "the structure of sentence 0 is none"),
+        ([[2, 4, 1], [0, 2, 0]], "the structure of sentence 0 is none"),
+        ([[0, 2, 0], [0, 2, 0]], "the structure of sentence 0 is none"),
+        ([[0, 4, 0]], r"segments\[0, 3, 0\]; expected places in an array of shape \(4, 3, 2\)"),
+        ([[0, 2, 0], [2, 4, 2]], r"segments\[2, 1, 2\]; expected places"),
+        ([0, 2, 0], r"have shape \(3,\); expected rows"),
+    ],
+)
+def test_only_structures_of_the_set_are_counted(structure, message):
+    p = Segmentation(np.zeros((4, 3, 2)), np.zeros((2, 2)))
+    if message is None:
+        assert p.score(np.array(structure)) == 0.0
+        return
+    with pytest.raises(ValueError, match=message):
+        p.score(np.array(structure))
+
+
+def test_a_step_that_no_cell_scores():
+    class Wrong(ForestStructures):
+        def forest(self, n_words):
+            return self.build(n_words, [("end", [], ("scores", n_words))], "end")
+
+        def structure(self, n_words, scores):
+            return scores
+
+        def places(self, n_words, structure, sentence):
+            return [structure]
+
+    with pytest.raises(ValueError, match=r"a step is scored by \('scores', 2\); expected a place"):
+        Wrong([2], [PartArray("scores", 1)]).infer(np.zeros(2))
+
+
+def test_sentences_of_a_length_share_their_forest_also_between_batches():
+    first, second = Segmentations([4, 2, 4], 3, 2), Segmentations([4], 3, 2)
+    scores = np.random.default_rng(0).normal(size=first.n_parts)
+    assert first.infer(scores).log_partition.shape == (3,)
+    second.infer(scores[: second.n_parts])
+    assert first._by_length[4] is second._by_length[4]
+    other = Segmentations([4], 2, 2)
+    other.infer(np.zeros(other.n_parts))
+    assert other._by_length[4] is not first._by_length[4]
+
+
+def test_the_same_set_has_the_same_arrays_lengths_and_options():
+    sets = Segmentations([4, 2], 3, 2)
+    assert sets.is_same_set(Segmentations([4, 2], 3, 2))
+    for other in (Segmentations([2, 4], 3, 2), Segmentations([4, 2], 2, 2)):
+        assert not sets.is_same_set(other)
+    other = Segmentations([4, 2], 3, 2)
+    other.options = ("nested",)
+    assert not sets.is_same_set(other)
+
+
+def test_axes_along_words_come_first():
+    with pytest.raises(ValueError, match="'s n'; expected axes along words first"):
+        axes("s n", "the other way around")
+    with pytest.raises(ValueError, match="and alike"):
+        axes("n n+1", "two lengths")
