@@ -11,18 +11,18 @@
 #
 # Every dynamic program that adds up the ways to build a thing from smaller things is a forest: a
 # node for every subproblem, an edge for every step, and each step is scored by a cell of an array,
-# or by nothing. `ForestStructures` wants to know the arrays, the steps, and how to read and write a
+# or by nothing. `StepStructures` wants to know the arrays, the steps, and how to read and write a
 # structure; sums, best ones, samples and counts follow from that.
 
 import numpy as np
 
 from partita.distribution.base import Distribution
-from partita.structures.forest_structures import ForestStructures
+from partita.structures.step_structures import StepStructures
 from partita.structures.forms import recognise
 from partita.structures.part_arrays import PartArray, axes
 
 
-class Segmentations(ForestStructures):
+class Segmentations(StepStructures):
     """All ways to cut sentences into segments of at most `longest` words, with tags."""
 
     def __init__(self, n_words, longest, n_tags):

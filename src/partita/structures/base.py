@@ -45,7 +45,7 @@ class Structures(ABC):
     finite or -inf; they were checked at the door.
 
     To add a structure, implement the abstract methods; the others have an answer that is right
-    for every structure, which a structure that knows better may replace. `ForestStructures`
+    for every structure, which a structure that knows better may replace. `StepStructures`
     implements all but three of them.
     """
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cases import own_structure
-from partita.structures.forest_structures import ForestStructures
+from partita.structures.step_structures import StepStructures
 from partita.structures.part_arrays import PartArray, axes
 
 Segmentations = own_structure()["Segmentations"]
@@ -35,7 +35,7 @@ def test_only_structures_of_the_set_are_counted(structure, message):
 
 
 def test_a_step_that_no_cell_scores():
-    class Wrong(ForestStructures):
+    class Wrong(StepStructures):
         def forest(self, n_words):
             return self.build(n_words, [("end", [], ("scores", n_words))], "end")
 

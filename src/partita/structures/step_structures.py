@@ -23,7 +23,7 @@ Step = tuple[Hashable, Sequence[Hashable], Cell | None]
 """Head, tails, and the cell that scores the step; None where nothing does."""
 
 
-class ForestStructures(ArrayStructures):
+class StepStructures(ArrayStructures):
     """Structures that are the derivations of one forest for each number of words.
 
     A subclass says three things: `forest`, whose edges are the steps of the dynamic program, each
@@ -121,6 +121,20 @@ class ForestStructures(ArrayStructures):
             sizes = self.n_words.tolist()
             return [np.reshape(rows, (size, n)) for rows, n in zip(samples, sizes, strict=True)]
         return samples
+
+    def resampled(
+        self,
+        scores: FloatArray,
+        structures: Sequence[Structure],
+        n_steps: int,
+        rng: np.random.Generator,
+    ) -> list[Structure]:
+        """Metropolis sampling: a step derives a node of the derivation anew, drawn at random."""
+        # Where nothing else is allowed, the best derivation is that of the structure.
+        only = np.where(self.counts(structures) > 0, 0.0, -np.inf)
+        given = self._batch.argmax(only).structures
+        found = self._batch.resampled(scores, given, n_steps, rng)
+        return [self._read(index, edges) for index, edges in enumerate(found)]
 
     def counts(self, structures: Sequence[Structure]) -> FloatArray:
         """How often each cell occurs in one structure per sentence.
