@@ -17,9 +17,9 @@
 import numpy as np
 
 from partita.distribution.base import Distribution
-from partita.structures.step_structures import StepStructures
 from partita.structures.forms import recognise
 from partita.structures.part_arrays import PartArray, axes
+from partita.structures.step_structures import StepStructures
 
 
 class Segmentations(StepStructures):

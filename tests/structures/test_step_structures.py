@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cases import own_structure
-from partita.structures.step_structures import StepStructures
 from partita.structures.part_arrays import PartArray, axes
+from partita.structures.step_structures import StepStructures
 
 Segmentations = own_structure()["Segmentations"]
 Segmentation = own_structure()["Segmentation"]

@@ -15,7 +15,7 @@ from partita.grammars.choices import joined, ranges
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.source_parts import SourceParts, Topology
 from partita.kernels.bitext import itg_lengths, itg_outside
-from partita.structures.base import Best, Inference, Structure, Structures, covariance_from_products
+from partita.structures.base import Best, Inference, Structure, Structures
 from partita.structures.batch import offsets, pieces
 from partita.structures.tied_forests import TiedForest, TiedForests
 
