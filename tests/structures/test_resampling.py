@@ -205,7 +205,7 @@ def test_many_steps_sample_the_distribution(case, monkeypatch):
     assert np.abs(far - flat(single.counts(start[0]))).max() > 0
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if str(case) != "own-structure"], ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_forbidden_start_is_no_trouble(case, monkeypatch):
     monkeypatch.undo()
     rng = np.random.default_rng(4)
