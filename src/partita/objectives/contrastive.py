@@ -17,7 +17,7 @@ from partita.objectives.base import (
     spread,
 )
 from partita.objectives.targets import sums_by_group
-from partita.structures.batch import Form
+from partita.structures.batch import boolean_array
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,9 @@ class EvidenceContrast(SentenceObjective):
 
     def losses(self, p: Distribution, target: BoolArray) -> tuple[FloatArray, Gradient]:
         """-A where observed, else A."""
-        (observed,) = Form("one").split("target", target, [(p.structures.n_sentences,)], np.bool_)
+        observed, shape = boolean_array("target", target), (p.structures.n_sentences,)
+        if observed.shape != shape:
+            raise ValueError(f"target has shape {observed.shape}; expected {shape}.")
         signs = np.where(observed, -1.0, 1.0)
         return signs * p.inference.log_partition, lambda: spread(p, signs) * p.inference.marginals
 
