@@ -1,6 +1,6 @@
 """A small random bitext with real correspondences."""
 
-from partita.estimators.alignment.words import Words
+from partita.text.word_vocabulary import WordVocabulary
 
 
 def random_bitext(rng, n_pairs=20, n_words=8, longest=6):
@@ -22,7 +22,7 @@ def random_bitext(rng, n_pairs=20, n_words=8, longest=6):
 def numbered(rng, **options):
     """Words, their numbers, and the sizes of both vocabularies."""
     source, target = random_bitext(rng, **options)
-    words = Words.learn(source), Words.learn(target)
+    words = WordVocabulary.learn(source), WordVocabulary.learn(target)
     return words, words[0].encode(source), words[1].encode(target)
 
 

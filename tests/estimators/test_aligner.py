@@ -18,8 +18,8 @@ from partita.estimators.alignment.models import (
     Model1,
 )
 from partita.estimators.alignment.symmetrise import SYMMETRISATIONS
-from partita.estimators.alignment.words import UNKNOWN
 from partita.estimators.base import NotFittedError
+from partita.text.word_vocabulary import UNKNOWN
 from small_bitext import random_bitext
 
 SOURCE, TARGET = random_bitext(np.random.default_rng(0), n_pairs=150, n_words=12)

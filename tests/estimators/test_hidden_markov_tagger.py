@@ -6,8 +6,8 @@ import pytest
 import partita as pt
 from partita.estimators.base import NotFittedError
 from partita.estimators.tagging.hidden_markov_layout import Layout, SymbolRows
-from partita.estimators.tagging.word_symbols import WordSymbols, word_classes
 from partita.objectives.evidence import Evidence
+from partita.text.word_symbols import WordSymbols, word_classes
 from partita.training import ModelFileError, build_corpus
 
 WORDS = [["a", "b", "a"], ["c"], ["b", "b"], ["a", None, "c", "b"]]

@@ -9,7 +9,7 @@ from partita.estimators.alignment.em import Course, learn_directions
 from partita.estimators.alignment.hmm import DirectedHiddenMarkov
 from partita.estimators.alignment.jumps import PSEUDO_COUNT, Jumps
 from partita.estimators.alignment.model1 import WordTable, train_model1
-from partita.estimators.alignment.words import Numbered
+from partita.text.word_vocabulary import Numbered
 from small_bitext import numbered
 
 

@@ -14,9 +14,9 @@ from partita.estimators.alignment.latent import Bound
 from partita.estimators.alignment.link_family import LinkCrf, LinkFamily
 from partita.estimators.alignment.material import read_pairs
 from partita.estimators.alignment.models import ItgAlignment, learn_generative
-from partita.estimators.alignment.words import Words
 from partita.estimators.groups import Runs
 from partita.objectives import ContrastiveEstimation
+from partita.text.word_vocabulary import WordVocabulary
 from partita.training import build_corpus
 
 FRENCH = ["la maison bleue", "la fleur", "une maison", "la fleur bleue", "une fleur"] * 2
@@ -32,7 +32,7 @@ def itg(alignments=None, *, source=SOURCE, target=TARGET, **options):
 
 @pytest.fixture(scope="module")
 def generative():
-    words = Words.learn(SOURCE), Words.learn(TARGET)
+    words = WordVocabulary.learn(SOURCE), WordVocabulary.learn(TARGET)
     pairs, runs = read_pairs(SOURCE, TARGET), Runs(progress=False)
     return learn_generative(words, pairs, None, Course(n_iterations=2), runs)[0]
 

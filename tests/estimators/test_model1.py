@@ -9,8 +9,8 @@ from scipy.special import digamma
 
 from partita.estimators.alignment.model1 import WordTable, train_model1
 from partita.estimators.alignment.pairs import Meetings
-from partita.estimators.alignment.words import NULL, UNKNOWN, Numbered, Words
 from partita.kernels.bitext import model1
+from partita.text.word_vocabulary import NULL, UNKNOWN, Numbered, WordVocabulary
 from small_bitext import as_lists, numbered
 
 
@@ -85,7 +85,7 @@ def test_likelihood_never_falls_and_rows_sum_to_one():
 
 
 def test_unseen_and_unknown():
-    words = Words.learn([["a", "b"]])
+    words = WordVocabulary.learn([["a", "b"]])
     source = Numbered(np.array([2, 3], dtype=np.int32), np.array([0, 1, 2]))
     plain = train_model1(source, source, 4, 4)
     assert plain.probability(2, 3) == 0
@@ -159,22 +159,22 @@ def test_bad_arguments():
 
 def test_words():
     sentences = [["The", "the", "houses"], ["housed", "<null>"]]
-    plain = Words.learn(sentences)
+    plain = WordVocabulary.learn(sentences)
     assert len(plain) == 7
     assert plain.number("<null>") == plain.names.index("<null>", 1)
-    short = Words.learn(sentences, lowercase=True, n_letters=5)
+    short = WordVocabulary.learn(sentences, view="lower.cut5")
     assert short.names[2:] == ("the", "house", "<null")
     assert short.counts.tolist() == [0, 0, 2, 2, 1]
     assert short.number("HOUSEFLY") == short.number("houses")
-    rare = Words.learn(sentences, lowercase=True, min_count=2)
+    rare = WordVocabulary.learn(sentences, view="lower", min_count=2)
     assert rare.names[2:] == ("the",)
     assert rare.counts.tolist() == [0, 3, 2]
-    again = Words.restored(short.header(), short.arrays())
-    assert (again.names, again.lowercase, again.n_letters) == (short.names, True, 5)
+    again = WordVocabulary.restored(short.header(), short.arrays())
+    assert (again.names, again.view) == (short.names, "lower.cut5")
     with pytest.raises(ValueError, match="is the text 'a b'"):
         plain.encode(["a b"])
     with pytest.raises(ValueError, match="min_count is 0"):
-        Words.learn(sentences, min_count=0)
+        WordVocabulary.learn(sentences, min_count=0)
 
 
 def test_meetings_are_what_stands_together():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from partita.features.itg_edges import TableFeatures, likeness, likenesses
+from partita.features.itg_edges import TableFeatures
+from partita.text.likeness import likeness, likenesses
 
 
 @pytest.mark.parametrize("has_own", [True, False])

@@ -13,6 +13,8 @@ from scipy import sparse
 from partita.data.errors import DataError
 from partita.data.sentences import Sentence
 
+Tokens = Sequence[str]
+"""The words of a sentence."""
 FORM = "FORM"
 """The column of words in CoNLL-U, and the name of the only column of plain tokens."""
 SHOWN = 40
@@ -166,12 +168,18 @@ def read_tokens(
             words: list[Any] = list(column_values(sentence, chosen, index))
         else:
             words = list(tokens_of(sentence)) if not is_matrix(sentence) else [0.0]
-        for word in words:
-            if not isinstance(word, str) and not (may_miss and word is None):
-                missing = ", None for one that is missing" if may_miss else ""
-                raise ValueError(
-                    f"{where(sentence, index)} has the word {word!r:.{SHOWN}}; expected a list of "
-                    f"words, which are text{missing}."
-                )
+        # Nearly always, and looked at for all words at once.
+        if set(map(type, words)) - {str}:
+            _check_text(words, sentence, index, may_miss=may_miss)
         found.append(words)
     return found
+
+
+def _check_text(words: Sequence[Any], sentence: Any, index: int, *, may_miss: bool) -> None:
+    for word in words:
+        if not isinstance(word, str) and not (may_miss and word is None):
+            missing = ", None for one that is missing" if may_miss else ""
+            raise ValueError(
+                f"{where(sentence, index)} has the word {word!r:.{SHOWN}}; expected a list of "
+                f"words, which are text{missing}."
+            )

@@ -30,13 +30,13 @@ from partita.estimators.alignment.symmetrise import (
     Symmetrisation,
     least_risk,
 )
-from partita.estimators.alignment.words import Words
 from partita.estimators.answers import in_chunks
 from partita.estimators.base import Estimator, Stored
 from partita.estimators.groups import Runs
 from partita.estimators.options import at_least, declared, option
 from partita.evaluation.alignments import link_counts
 from partita.structures.batch import whole_number
+from partita.text.word_vocabulary import WordVocabulary
 from partita.training import TrainingResult, heed_interruptions
 
 Decoder = Literal["threshold", "risk", "viterbi"]
@@ -140,13 +140,10 @@ class Aligner(Estimator, Runs):
         """The model that `model` stands for."""
         return MODELS[self.model]() if isinstance(self.model, str) else self.model
 
-    def _words(self, sentences: Sequence[Sequence[str]]) -> Words:
-        return Words.learn(
-            sentences,
-            min_count=self.min_count,
-            lowercase=self.lowercase,
-            n_letters=self.n_letters,
-        )
+    def _words(self, sentences: Sequence[Sequence[str]]) -> WordVocabulary:
+        letters = [] if self.n_letters is None else [f"cut{self.n_letters}"]
+        view = ".".join([*["lower"] * self.lowercase, *letters])
+        return WordVocabulary.learn(sentences, min_count=self.min_count, view=view)
 
     def _usable(self, pairs: PairMaterial) -> PairMaterial:
         return pairs.full().short(self.max_words if self.longer == "skip" else None)

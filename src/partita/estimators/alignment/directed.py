@@ -10,9 +10,9 @@ import numpy as np
 from partita.arrays import Array, FloatArray, IntArray
 from partita.distribution.linear_chain import LinearChain
 from partita.estimators.alignment.model1 import WordTable
-from partita.estimators.alignment.words import Numbered, WordNumbers
 from partita.kernels.bitext import model1
 from partita.structures.batch import offsets as offsets_of
+from partita.text.word_vocabulary import Numbered, WordNumbers
 
 MOST_CELLS = 2**22
 """Of sentence pairs that are answered together: 32 MB of probabilities."""

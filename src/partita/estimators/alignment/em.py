@@ -13,8 +13,8 @@ from partita.estimators.alignment.hmm import DirectedHiddenMarkov
 from partita.estimators.alignment.jumps import Jumps
 from partita.estimators.alignment.model1 import Learner
 from partita.estimators.alignment.pairs import Meetings
-from partita.estimators.alignment.words import Numbered
 from partita.kernels.bitext import hmm_steps
+from partita.text.word_vocabulary import Numbered
 from partita.training.checkpoint import Record
 from partita.training.corpus import n_cores
 from partita.training.interruption import Interrupted, break_if_interrupted, interruptible_run

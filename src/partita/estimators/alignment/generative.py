@@ -15,8 +15,8 @@ from partita.estimators.alignment.hmm import DirectedHiddenMarkov
 from partita.estimators.alignment.link_model import Direction, LinkDistribution, LinkModel, Texts
 from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.alignment.symmetrise import Symmetrisation, above, combined, symmetrise
-from partita.estimators.alignment.words import N_RESERVED, UNKNOWN, Words
 from partita.estimators.explain import Cell, Table
+from partita.text.word_vocabulary import N_RESERVED, UNKNOWN, WordVocabulary
 
 MIN_PROBABILITY = 1e-9
 """Word pairs below are forgotten after training: most of those that only ever met by chance."""
@@ -33,13 +33,13 @@ KINDS: dict[str, type[DirectedModel1] | type[DirectedHiddenMarkov]] = {
 class Generative(LinkModel):
     """Models of p(target | source) and p(source | target), and the words of both sides."""
 
-    source_words: Words
-    target_words: Words
+    source_words: WordVocabulary
+    target_words: WordVocabulary
     forward: DirectedModel
     backward: DirectedModel
 
     @classmethod
-    def of(cls, source: Words, target: Words, models: Models) -> Self:
+    def of(cls, source: WordVocabulary, target: WordVocabulary, models: Models) -> Self:
         """What was learnt, made ready for text that training never saw."""
         forward, backward = (
             model.with_table(for_new_text(model.table, one, two))
@@ -183,7 +183,12 @@ class Generative(LinkModel):
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """The models that `header` and `arrays` describe."""
         kind = KINDS[header["kind"]]
-        kinds = {"source_words": Words, "target_words": Words, "forward": kind, "backward": kind}
+        kinds = {
+            "source_words": WordVocabulary,
+            "target_words": WordVocabulary,
+            "forward": kind,
+            "backward": kind,
+        }
         parts: dict[str, Any] = {
             name: part.restored(header[name], files.under(name, arrays))
             for name, part in kinds.items()
@@ -194,7 +199,9 @@ class Generative(LinkModel):
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def _rows(own: Words, other: Words, table: WordTable, n_words: int) -> list[tuple[Cell, ...]]:
+def _rows(
+    own: WordVocabulary, other: WordVocabulary, table: WordTable, n_words: int
+) -> list[tuple[Cell, ...]]:
     """Words are numbered by frequency, behind the empty word and the unknown one."""
     pairs, probabilities = table.best(N_SHOWN)
     found: dict[int, list[str]] = {}
@@ -205,7 +212,7 @@ def _rows(own: Words, other: Words, table: WordTable, n_words: int) -> list[tupl
     return [(own.names[word], ", ".join(each)) for word, each in found.items()]
 
 
-def for_new_text(table: WordTable, source: Words, target: Words) -> WordTable:
+def for_new_text(table: WordTable, source: WordVocabulary, target: WordVocabulary) -> WordTable:
     """A learnt table made ready for text that training never saw, and smaller.
 
     A word that was seen c times is expected to be translated by an unknown word as if it had been

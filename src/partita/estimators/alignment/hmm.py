@@ -11,10 +11,10 @@ from partita.distribution.linear_chain import LinearChain
 from partita.estimators.alignment.directed import DirectedModel
 from partita.estimators.alignment.jumps import Jumps
 from partita.estimators.alignment.model1 import WordTable
-from partita.estimators.alignment.words import Numbered, WordNumbers
 from partita.kernels.bitext import hmm_best as hmm_alignment_best
 from partita.kernels.bitext import hmm_steps as hmm_alignment_steps
 from partita.structures.batch import offsets as offsets_of
+from partita.text.word_vocabulary import Numbered, WordNumbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +26,10 @@ class DirectedHiddenMarkov(DirectedModel):
     word, since distances are clipped.
 
     >>> from partita.estimators.alignment.em import Course, learn_directions
-    >>> from partita.estimators.alignment.words import Words
+    >>> from partita.text.word_vocabulary import WordVocabulary
     >>> french = [["la", "maison", "bleue"], ["la", "fleur", "bleue"], ["la", "maison"]]
     >>> english = [["the", "blue", "house"], ["the", "blue", "flower"], ["the", "house"]]
-    >>> source, target = Words.learn(french), Words.learn(english)
+    >>> source, target = WordVocabulary.learn(french), WordVocabulary.learn(english)
     >>> numbers = source.encode(french), target.encode(english)
     >>> course = Course(n_iterations=5)
     >>> (forward, backward), _ = learn_directions((*numbers, len(source), len(target)), course)

@@ -7,8 +7,8 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.estimators.alignment.itg_lexicon import is_word, logarithms
-from partita.features.itg_edges import likenesses
 from partita.text.hashing import buckets, keys_of, mixed
+from partita.text.likeness import likenesses
 
 N_BUCKETS = 2**16
 """Weights of words and pairs of words, which share them by hashing."""

@@ -8,10 +8,11 @@ import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.estimators.alignment.model1 import WordTable
-from partita.estimators.alignment.words import N_RESERVED, NULL, Words
-from partita.features.itg_edges import likeness
 from partita.grammars.choices import Choices
 from partita.grammars.lexicon import Lexicon
+from partita.text.likeness import likeness
+from partita.text.views import punctuation
+from partita.text.word_vocabulary import N_RESERVED, NULL, WordVocabulary
 
 LEAST_LOG = -12.0
 """Log-probabilities below this say no more than that a model does not believe in a pair."""
@@ -24,7 +25,7 @@ DELETION_VALUES = ("deletion", "log t(x|empty)")
 
 def is_word(text: str) -> bool:
     """Whether there is a letter or a digit in it."""
-    return any(map(str.isalnum, text))
+    return punctuation(text) is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,12 @@ class LinkLexicon:
 
     @classmethod
     def learn(
-        cls, source: Words, target: Words, forward: WordTable, backward: WordTable, k: int
+        cls,
+        source: WordVocabulary,
+        target: WordVocabulary,
+        forward: WordTable,
+        backward: WordTable,
+        k: int,
     ) -> Self:
         """From tables t(y | x) and t(x | y)."""
         pairs = _candidates(forward, backward, k)
@@ -147,7 +153,7 @@ def _candidates(forward: WordTable, backward: WordTable, k: int) -> IntArray:
     return kept
 
 
-def _insertions(target: Words, forward: WordTable) -> FloatArray:
+def _insertions(target: WordVocabulary, forward: WordTable) -> FloatArray:
     """log p(y) of an inserted word: t(y | empty word), mixed with all words by frequency."""
     words = np.arange(len(target))
     counts = target.counts + 1.0

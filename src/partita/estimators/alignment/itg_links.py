@@ -17,9 +17,9 @@ from partita.estimators.alignment.link_family import LinkCrf, NumberedPair
 from partita.estimators.alignment.link_model import Direction, LinkDistribution, LinkModel, Texts
 from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.alignment.symmetrise import Symmetrisation, above
-from partita.estimators.alignment.words import Words
 from partita.estimators.explain import Cell, Table
 from partita.grammars.alignments import PairAlignments
+from partita.text.word_vocabulary import WordVocabulary
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,9 @@ class ItgLinks(LinkModel):
         return cls(generative, latent, arrays.get("weights"), Mixture(**header["mixture"]))
 
 
-def ways(generative: Generative) -> list[tuple[tuple[Words, Words], tuple[WordTable, WordTable]]]:
+def ways(
+    generative: Generative,
+) -> list[tuple[tuple[WordVocabulary, WordVocabulary], tuple[WordTable, WordTable]]]:
     """Words and tables from source to target, and the other way round."""
     x, y = generative.source_words, generative.target_words
     forward, backward = generative.forward.table, generative.backward.table

@@ -15,7 +15,6 @@ from partita.estimators.alignment.itg_lexicon import (
 )
 from partita.estimators.alignment.latent import Bound, PairFamily
 from partita.estimators.alignment.model1 import WordTable
-from partita.estimators.alignment.words import Words
 from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.itg_edges import TableFeatures
 from partita.features.matrix import FixedScores
@@ -24,6 +23,7 @@ from partita.grammars.parts import RuleScores
 from partita.grammars.targets import BoundedTargets
 from partita.structures.base import Structures
 from partita.structures.joined import JoinedStructures
+from partita.text.word_vocabulary import WordVocabulary
 from partita.training import Penalty
 
 CONSTANTS = ("insertion", "inverted")
@@ -47,8 +47,8 @@ class LinkFamily(PairFamily):
     for each source word, and `CONSTANTS`.
     """
 
-    source: Words
-    target: Words
+    source: WordVocabulary
+    target: WordVocabulary
     lexicon: LinkLexicon
     bound: Bound
 
@@ -196,7 +196,7 @@ class LinkCrf:
         cls,
         header: Mapping[str, Any],
         arrays: Mapping[str, Array],
-        words: tuple[Words, Words],
+        words: tuple[WordVocabulary, WordVocabulary],
         tables: tuple[WordTable, WordTable],
     ) -> Self:
         """The model that `header` and `arrays` describe."""

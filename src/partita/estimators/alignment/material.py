@@ -9,9 +9,9 @@ import numpy as np
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.data.alignments import Alignment
 from partita.objectives.base import checked_weights
+from partita.text.sentences import Tokens
 
-Words = Sequence[str]
-Sentences = Iterable[Words]
+Sentences = Iterable[Tokens]
 
 REASONS = {
     "n_empty": "with an empty side",
@@ -186,7 +186,7 @@ def checked_sentences(name: str, sentences: Sentences) -> tuple[tuple[str, ...],
     return tuple(checked_sentence(name, index, words) for index, words in enumerate(sentences))
 
 
-def checked_sentence(name: str, index: int, words: Words) -> tuple[str, ...]:
+def checked_sentence(name: str, index: int, words: Tokens) -> tuple[str, ...]:
     """One of them."""
     if isinstance(words, str):
         raise ValueError(
@@ -205,7 +205,7 @@ def check_alike(source: Sequence[Any], target: Sequence[Any]) -> None:
 
 
 def check_links(
-    source: Sequence[Words], target: Sequence[Words], alignments: Sequence[Alignment | None]
+    source: Sequence[Tokens], target: Sequence[Tokens], alignments: Sequence[Alignment | None]
 ) -> None:
     """An alignment or None for each pair, and no link outside its pair.
 

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from partita.arrays import Array, FloatArray, IntArray
 from partita.estimators.alignment.pairs import Meetings, check_pairs, with_empty_word
-from partita.estimators.alignment.words import Numbered, WordNumbers
 from partita.kernels.bitext import model1, word_pairs
+from partita.text.word_vocabulary import Numbered, WordNumbers
 
 Report = Callable[[int, float], None]
 """Called after each iteration with its number, from 1, and the log-likelihood before it."""
@@ -142,10 +142,10 @@ def train_model1(
     log-likelihood then never falls. O(cells) an iteration, a cell being a place of a source and a
     target word in a pair. For the other direction, swap the arguments.
 
-    >>> from partita.estimators.alignment.words import Words
+    >>> from partita.text.word_vocabulary import WordVocabulary
     >>> french = [["la", "maison"], ["la", "fleur"], ["maison"]]
     >>> english = [["the", "house"], ["the", "flower"], ["house"]]
-    >>> source, target = Words.learn(french), Words.learn(english)
+    >>> source, target = WordVocabulary.learn(french), WordVocabulary.learn(english)
     >>> table = train_model1(
     ...     source.encode(french), target.encode(english), len(source), len(target)
     ... )

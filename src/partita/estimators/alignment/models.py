@@ -15,7 +15,6 @@ from partita.estimators.alignment.latent import Bound, Latent, LatentOptions, le
 from partita.estimators.alignment.link_family import LinkCrf, LinkFamily
 from partita.estimators.alignment.link_model import LinkModel
 from partita.estimators.alignment.material import PairCounts, PairMaterial
-from partita.estimators.alignment.words import Words
 from partita.estimators.groups import Runs
 from partita.estimators.options import (
     Check,
@@ -26,6 +25,7 @@ from partita.estimators.options import (
     declared,
     option,
 )
+from partita.text.word_vocabulary import WordVocabulary
 from partita.training import TrainingResult
 
 STAGES = ("CRF", "CRF, target to source", "CRF, gold links")
@@ -52,7 +52,7 @@ class AlignmentModel(Declared):
     @abstractmethod
     def learn(
         self,
-        words: tuple[Words, Words],
+        words: tuple[WordVocabulary, WordVocabulary],
         pairs: PairMaterial,
         held_out: PairMaterial | None,
         runs: Runs,
@@ -105,7 +105,7 @@ class Model1(WordTranslation, AlignmentModel):
 
     def learn(
         self,
-        words: tuple[Words, Words],
+        words: tuple[WordVocabulary, WordVocabulary],
         pairs: PairMaterial,
         held_out: PairMaterial | None,
         runs: Runs,
@@ -122,7 +122,7 @@ class HiddenMarkovAlignment(HiddenMarkovOptions, AlignmentModel):
 
     def learn(
         self,
-        words: tuple[Words, Words],
+        words: tuple[WordVocabulary, WordVocabulary],
         pairs: PairMaterial,
         held_out: PairMaterial | None,
         runs: Runs,
@@ -179,7 +179,7 @@ class ItgAlignment(HiddenMarkovOptions, LatentOptions, GoldOptions, AlignmentMod
 
     def learn(
         self,
-        words: tuple[Words, Words],
+        words: tuple[WordVocabulary, WordVocabulary],
         pairs: PairMaterial,
         held_out: PairMaterial | None,
         runs: Runs,
@@ -264,7 +264,7 @@ MODELS: dict[str, type[AlignmentModel]] = {
 
 
 def learn_generative(
-    words: tuple[Words, Words],
+    words: tuple[WordVocabulary, WordVocabulary],
     pairs: PairMaterial,
     held_out: PairMaterial | None,
     course: Course,

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partita.arrays import IntArray
-from partita.estimators.alignment.words import NULL, Numbered
 from partita.kernels.bitext import word_pairs
 from partita.structures.batch import offsets as offsets_of
+from partita.text.word_vocabulary import NULL, Numbered
 
 
 @dataclass(frozen=True, eq=False)

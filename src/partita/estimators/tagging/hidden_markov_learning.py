@@ -26,8 +26,8 @@ from partita.estimators.tagging.hidden_markov_model import (
 )
 from partita.estimators.tagging.material import TagMaterial, held_out_lessons
 from partita.estimators.tagging.tags import Tags, TagSet
-from partita.estimators.tagging.word_symbols import WordSymbols
 from partita.objectives.evidence import Evidence
+from partita.text.word_symbols import WordSymbols
 from partita.training import ExpectationMaximisation, Penalty, TrainingResult, build_corpus
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from partita.data.sentences import Sentence
 from partita.estimators.pieces import Piece
 from partita.estimators.tagging.hidden_markov_layout import Layout, SymbolRows
 from partita.estimators.tagging.tags import TagSet
-from partita.estimators.tagging.word_symbols import WordSymbols
 from partita.text.extraction import Encoded
+from partita.text.word_symbols import WordSymbols
 
 Dictionary = Mapping[str, Sequence[str]]
 """Word -> the tags it may have."""

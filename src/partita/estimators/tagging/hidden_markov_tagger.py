@@ -18,7 +18,7 @@ from partita.estimators.tagging.hidden_markov_model import Dictionary, HiddenMar
 from partita.estimators.tagging.material import sorted_material
 from partita.estimators.tagging.questions import TagEstimator, log_evidence
 from partita.estimators.tagging.tags import Tags, TagSet
-from partita.estimators.tagging.word_symbols import WordSymbols
+from partita.text.word_symbols import WordSymbols
 
 
 def _is_dictionary(value: Any) -> bool:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from partita.arrays import Array, FloatArray, IntArray
 from partita.estimators.alignment.model1 import WordTable
-from partita.estimators.alignment.words import NULL, UNKNOWN, Words
 from partita.estimators.translation.lexicon import LEAST_LOG
 from partita.estimators.translation.rule_extraction import FIRST, SECOND, RulePair, Side
 from partita.grammars.hiero import HieroGrammar
 from partita.grammars.rules import Slot, SynchronousRule, glue_rules
 from partita.structures.batch import offsets as offsets_of
+from partita.text.word_vocabulary import NULL, UNKNOWN, WordVocabulary
 
 FEATURES = (
     "log p(target | source)",
@@ -64,8 +64,8 @@ class Sides:
 class HieroRules:
     """The rules that extraction found, by their source sides, with features."""
 
-    source: Words
-    target: Words
+    source: WordVocabulary
+    target: WordVocabulary
     sources: Sides
     """The different source sides."""
     first_rule: IntArray
@@ -79,7 +79,7 @@ class HieroRules:
     def of(
         cls,
         counts: Counter[RulePair],
-        words: tuple[Words, Words],
+        words: tuple[WordVocabulary, WordVocabulary],
         tables: tuple[WordTable, WordTable],
         *,
         n_targets: int,
@@ -202,8 +202,8 @@ class HieroRules:
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """The rules that `header` and `arrays` describe."""
         return cls(
-            Words.restored(header["source"], {"counts": arrays["source.counts"]}),
-            Words.restored(header["target"], {"counts": arrays["target.counts"]}),
+            WordVocabulary.restored(header["source"], {"counts": arrays["source.counts"]}),
+            WordVocabulary.restored(header["target"], {"counts": arrays["target.counts"]}),
             Sides(arrays["sources.symbols"], arrays["sources.offsets"]),
             arrays["first_rule"],
             Sides(arrays["targets.symbols"], arrays["targets.offsets"]),

@@ -10,20 +10,19 @@ import numpy as np
 from partita.arrays import Array, FloatArray
 from partita.estimators.alignment.em import Course, learn_directions
 from partita.estimators.alignment.symmetrise import symmetrise
-from partita.estimators.alignment.words import Words as Vocabulary
 from partita.estimators.translation.decoding import Scored
 from partita.estimators.translation.hiero_grammar import FEATURES, FIRST_WEIGHTS, HieroRules
 from partita.estimators.translation.hiero_training import HieroSentence, hiero_corpus
 from partita.estimators.translation.options import PairCounts, Say, TranslatorOptions, usable
 from partita.estimators.translation.rule_extraction import RuleLimits, RulePair, extract
+from partita.text.sentences import Tokens
+from partita.text.word_vocabulary import WordVocabulary
 from partita.training import TrainingResult, train
 
 MOST_TRIED = 8
 """Pairs that are tried for each one that is to be found reachable."""
 LEAST_EXTRACTION = 0.8
 """At least this share of the pairs gives rules."""
-
-Words = Sequence[str]
 
 
 @dataclass(eq=False)
@@ -34,11 +33,11 @@ class HieroModel:
     weights: FloatArray
     longest_span: int
 
-    def scored(self, words: Words) -> Scored:
+    def scored(self, words: Tokens) -> Scored:
         """D(x) with the scores that the weights give it."""
         return HieroSentence.of(self.rules, words).scored(self.weights, self.longest_span)
 
-    def log_probability(self, source: Words, target: Words) -> float:
+    def log_probability(self, source: Tokens, target: Tokens) -> float:
         """log Z(x, y) - log Z(x); -inf where the grammar cannot reach the target."""
         sentence = HieroSentence.of(self.rules, source)
         observed = sentence.pair(target, self.longest_span)
@@ -82,9 +81,9 @@ class HieroModel:
 
 
 def fit_hiero(
-    source: Sequence[Words],
-    target: Sequence[Words],
-    held_out: tuple[Sequence[Words], Sequence[Words]] | None,
+    source: Sequence[Tokens],
+    target: Sequence[Tokens],
+    held_out: tuple[Sequence[Tokens], Sequence[Tokens]] | None,
     options: TranslatorOptions,
     say: Say,
 ) -> tuple[HieroModel, TrainingResult, PairCounts]:
@@ -126,11 +125,11 @@ def fit_hiero(
 
 
 def _rules(
-    pairs: Sequence[tuple[Words, Words]], options: TranslatorOptions, say: Say
+    pairs: Sequence[tuple[Tokens, Tokens]], options: TranslatorOptions, say: Say
 ) -> HieroRules:
     """Both directions of the HMM aligner, symmetrised, and the rules of their links."""
     sides = [words for words, _ in pairs], [words for _, words in pairs]
-    words = Vocabulary.learn(sides[0]), Vocabulary.learn(sides[1])
+    words = WordVocabulary.learn(sides[0]), WordVocabulary.learn(sides[1])
     numbers = words[0].encode(sides[0]), words[1].encode(sides[1])
     (forward, backward), _ = learn_directions(
         (*numbers, len(words[0]), len(words[1])), Course(options.model1_iterations, 5)
@@ -161,7 +160,7 @@ def _rules(
 
 def _tuned(
     model: HieroModel,
-    pairs: Sequence[tuple[Words, Words]],
+    pairs: Sequence[tuple[Tokens, Tokens]],
     options: TranslatorOptions,
     say: Say,
 ) -> tuple[TrainingResult, int, int]:

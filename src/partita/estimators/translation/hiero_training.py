@@ -14,10 +14,9 @@ from partita.grammars.hiero import HieroGrammar, RuleForest
 from partita.objectives.contrastive import ContrastiveEstimation, Neighbourhoods
 from partita.structures.forests import Forests
 from partita.structures.tied_forests import TiedForest, TiedForests
+from partita.text.sentences import Tokens
 from partita.training.batches import Batch
 from partita.training.corpus import Corpus, build_corpus
-
-Words = Sequence[str]
 
 
 class HieroSentence(NamedTuple):
@@ -29,7 +28,7 @@ class HieroSentence(NamedTuple):
     """(n_rules, n_features)."""
 
     @classmethod
-    def of(cls, rules: HieroRules, text: Words) -> "HieroSentence":
+    def of(cls, rules: HieroRules, text: Tokens) -> "HieroSentence":
         """The sentence with the rules that fit it."""
         return cls(tuple(text), *rules.grammar(text))
 
@@ -41,7 +40,7 @@ class HieroSentence(NamedTuple):
         """D(x)."""
         return self.grammar.parse(self.text, longest_span=longest_span)
 
-    def pair(self, target: Words, longest_span: int) -> RuleForest | None:
+    def pair(self, target: Tokens, longest_span: int) -> RuleForest | None:
         """D(x, y); None where there is no derivation."""
         try:
             return self.grammar.parse_pair(self.text, target, longest_span=longest_span)
@@ -82,7 +81,7 @@ class RepeatedFeatures(FeatureMap):
 
 def hiero_corpus(
     rules: HieroRules,
-    pairs: Sequence[tuple[Words, Words]],
+    pairs: Sequence[tuple[Tokens, Tokens]],
     longest_span: int,
     most_pairs: int,
     *,

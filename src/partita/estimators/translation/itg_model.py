@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
-from partita.estimators.alignment.words import N_RESERVED
 from partita.estimators.translation.decoding import Scored
 from partita.estimators.translation.features import (
     FIRST_VALUES,
@@ -22,12 +21,12 @@ from partita.estimators.translation.options import PairCounts, Say, TranslatorOp
 from partita.estimators.translation.sentences import SourceSentence, encode_source
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.source_parts import target_of
+from partita.text.sentences import Tokens
+from partita.text.word_vocabulary import N_RESERVED
 from partita.training import TrainingResult, train
 
 COVERED = 0.98
 """The share of training pairs whose target is not longer than the longest that is allowed."""
-
-Words = Sequence[str]
 
 
 @dataclass(eq=False)
@@ -48,11 +47,11 @@ class ItgModel:
         """Most target words of a sentence of `n_source` words."""
         return max(1, ceil(self.slope * n_source + self.margin))
 
-    def encode(self, words: Words) -> SourceSentence:
+    def encode(self, words: Tokens) -> SourceSentence:
         """A sentence with its rules."""
         return encode_source(self.lexicon, words, self.longest(len(words)))
 
-    def encode_pair(self, source: Words, target: Words) -> EncodedPair:
+    def encode_pair(self, source: Tokens, target: Tokens) -> EncodedPair:
         """A pair as numbers."""
         sentence = self.encode(source)
         return EncodedPair(sentence, sentence.target_numbers(self.lexicon, target))
@@ -61,7 +60,7 @@ class ItgModel:
         """The scores of the parts of a sentence."""
         return SentenceFeatures([sentence], self.n_bits).scores(self.weights)
 
-    def scored(self, words: Words) -> Scored:
+    def scored(self, words: Tokens) -> Scored:
         """D_n(x) with the scores that the weights give it."""
         sentence = self.encode(words)
         forest, scores = self.cache.bounded(sentence), self.scores(sentence)
@@ -73,7 +72,7 @@ class ItgModel:
         lengths = slice(sentence.parts.first_length, sentence.parts.first_split)
         return Scored(forest, scores, read, lengths)
 
-    def log_probability(self, source: Words, target: Words) -> float:
+    def log_probability(self, source: Tokens, target: Tokens) -> float:
         """log Z(x, y) - log Z_n(x); -inf where the grammar cannot reach the target."""
         pair = self.encode_pair(source, target)
         try:
@@ -87,7 +86,7 @@ class ItgModel:
         )
         return observed - every
 
-    def gloss(self, words: Words) -> tuple[str, ...]:
+    def gloss(self, words: Tokens) -> tuple[str, ...]:
         """Each word by its likeliest translation of Model 1, in the same order."""
         sentence = self.encode(words)
         starts = sentence.parts.links.offsets
@@ -141,9 +140,9 @@ class ItgModel:
 
 
 def fit_itg(
-    source: Sequence[Words],
-    target: Sequence[Words],
-    held_out: tuple[Sequence[Words], Sequence[Words]] | None,
+    source: Sequence[Tokens],
+    target: Sequence[Tokens],
+    held_out: tuple[Sequence[Tokens], Sequence[Tokens]] | None,
     options: TranslatorOptions,
     say: Say,
 ) -> tuple[ItgModel, TrainingResult, PairCounts]:
@@ -180,7 +179,7 @@ def fit_itg(
 def _train(
     model: ItgModel,
     pairs: Sequence[EncodedPair],
-    held_out: tuple[Sequence[Words], Sequence[Words]] | None,
+    held_out: tuple[Sequence[Tokens], Sequence[Tokens]] | None,
     options: TranslatorOptions,
     say: Say,
 ) -> TrainingResult:
@@ -210,7 +209,9 @@ def _train(
     )
 
 
-def _reached(model: ItgModel, pairs: Sequence[tuple[Words, Words]], say: Say) -> list[EncodedPair]:
+def _reached(
+    model: ItgModel, pairs: Sequence[tuple[Tokens, Tokens]], say: Say
+) -> list[EncodedPair]:
     """The pairs that have a derivation, as numbers."""
     found = []
     for number, (source, target) in enumerate(pairs, start=1):

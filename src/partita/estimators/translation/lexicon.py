@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from partita.arrays import Array, FloatArray, IntArray
 from partita.estimators.alignment.model1 import WordTable, train_model1
-from partita.estimators.alignment.words import N_RESERVED, NULL, UNKNOWN, Numbered, Words
 from partita.structures.batch import offsets as offsets_of
+from partita.text.likeness import likeness
+from partita.text.views import suffix
+from partita.text.word_vocabulary import N_RESERVED, NULL, UNKNOWN, Numbered, WordVocabulary
 
 LEAST_LOG = -12.0
 """Model 1 features below this say no more than that it does not believe in the pair."""
@@ -75,8 +77,8 @@ class TranslationLexicon:
     `companions` has log t(y | x) of words to be inserted behind x.
     """
 
-    source: Words
-    target: Words
+    source: WordVocabulary
+    target: WordVocabulary
     translations: WordLists
     companions: WordLists
     insertions: IntArray
@@ -104,7 +106,7 @@ class TranslationLexicon:
         'the'
         """
         options = options or LexiconOptions()
-        sides = Words.learn(source), Words.learn(target)
+        sides = WordVocabulary.learn(source), WordVocabulary.learn(target)
         numbers = sides[0].encode(source), sides[1].encode(target)
         sizes = len(sides[0]), len(sides[1])
         tell = say or (lambda text: None)
@@ -160,9 +162,8 @@ class TranslationLexicon:
         classes = np.arange(len(self.source))
         for number, name in enumerate(self.source.names):
             if number >= N_RESERVED + N_CLASSES:
-                classes[number] = (
-                    N_CLASSES + N_RESERVED + endings.setdefault(name[-3:], len(endings))
-                )
+                ending = suffix(name, 3) or name
+                classes[number] = N_CLASSES + N_RESERVED + endings.setdefault(ending, len(endings))
         return classes
 
     def header(self) -> dict[str, Any]:
@@ -191,8 +192,8 @@ class TranslationLexicon:
             }
 
         return cls(
-            Words.restored(header["source"], part("source")),
-            Words.restored(header["target"], part("target")),
+            WordVocabulary.restored(header["source"], part("source")),
+            WordVocabulary.restored(header["target"], part("target")),
             WordLists(**part("translations")),
             WordLists(**part("companions")),
             arrays["insertions"],
@@ -219,7 +220,11 @@ def _candidates(forward: WordTable, backward: WordTable, most: int) -> IntArray:
 
 
 def _values(
-    pairs: IntArray, forward: WordTable, backward: WordTable, source: Words, target: Words
+    pairs: IntArray,
+    forward: WordTable,
+    backward: WordTable,
+    source: WordVocabulary,
+    target: WordVocabulary,
 ) -> FloatArray:
     """log t(y | x), log t(x | y) and likeness of each pair."""
     with np.errstate(divide="ignore"):
@@ -228,20 +233,6 @@ def _values(
     alike = [likeness(source.names[x], target.names[y]) for x, y in pairs.tolist()]
     logs = np.maximum(np.column_stack([there, back]), LEAST_LOG)
     return np.column_stack([logs, np.array(alike, dtype=np.float64).reshape(-1)])
-
-
-def likeness(one: str, other: str) -> float:
-    """How alike two words are spelt: twice the common beginning over both lengths, 0 to 1.
-
-    >>> likeness("haus", "house"), likeness("park", "park")
-    (0.2222222222222222, 1.0)
-    """
-    common = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        common += 1
-    return 2.0 * common / max(len(one) + len(other), 1)
 
 
 def _inserted(

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.estimators.translation.lexicon import LexiconOptions
+from partita.text.sentences import Tokens
 from partita.training import SGD, AdaGrad, Adam, Penalty
 from partita.training.optimisers import Optimiser
 from partita.training.optimisers.schedules import Constant, InverseSquareRoot, Linear, Rate
 from partita.training.trainer import Path
 
-Words = Sequence[str]
 Say = Callable[[str], None]
 GRAMMARS = ("itg", "hiero")
 OPTIMISERS: dict[str, type[Adam | AdaGrad | SGD]] = {"adam": Adam, "adagrad": AdaGrad, "sgd": SGD}
@@ -151,7 +151,7 @@ class PairCounts:
 
 
 def usable(
-    source: Sequence[Words], target: Sequence[Words], max_words: int
+    source: Sequence[Tokens], target: Sequence[Tokens], max_words: int
 ) -> tuple[list[int], PairCounts]:
     """The places of pairs with words on both sides, at most `max_words` each; and the counts."""
     kept, n_empty, n_long = [], 0, 0

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
-from partita.estimators.alignment.words import UNKNOWN
 from partita.estimators.translation.lexicon import TranslationLexicon
 from partita.grammars.choices import Choices
 from partita.grammars.source_parts import SourceParts
 from partita.kernels.features.translation import PAD
+from partita.text.word_vocabulary import UNKNOWN
 
 COPIED = 100
 """The kind of a link that copies an unknown word."""

@@ -15,9 +15,10 @@ from partita.estimators.translation.decoding import Scored, Translation
 from partita.estimators.translation.hiero_model import HieroModel, fit_hiero
 from partita.estimators.translation.itg_model import ItgModel, fit_itg
 from partita.estimators.translation.long_sentences import cut_sentence
-from partita.estimators.translation.options import TranslatorOptions, Words
+from partita.estimators.translation.options import TranslatorOptions
 from partita.evaluation.translations import corpus_bleu
 from partita.structures.batch import whole_number
+from partita.text.sentences import Tokens
 from partita.training.model_file import read_model, write_model
 from partita.training.trainer import Path
 
@@ -153,10 +154,10 @@ class Translator(Parameters):
 
     def fit(
         self,
-        source: Sequence[Words],
-        target: Sequence[Words],
+        source: Sequence[Tokens],
+        target: Sequence[Tokens],
         *,
-        held_out: tuple[Sequence[Words], Sequence[Words]] | None = None,
+        held_out: tuple[Sequence[Tokens], Sequence[Tokens]] | None = None,
     ) -> Self:
         """Learn from sentences and their translations, lists of words.
 
@@ -201,7 +202,7 @@ class Translator(Parameters):
 
     def predict(
         self,
-        sentences: Sequence[Words],
+        sentences: Sequence[Tokens],
         *,
         decoder: str = "best",
         length: str = "likeliest",
@@ -253,7 +254,7 @@ class Translator(Parameters):
             return []
         return cut_sentence(words, self.max_words)
 
-    def distribution(self, words: Words) -> Scored:
+    def distribution(self, words: Tokens) -> Scored:
         """The forest of all derivations of a sentence, with scores: ask it anything.
 
         At most `max_words` words, here and in all that is asked of a sentence as a whole.
@@ -264,7 +265,7 @@ class Translator(Parameters):
             raise ValueError("the sentence has no words; expected at least one.")
         return self._model.scored(tuple(words))
 
-    def _check_length(self, words: Words) -> None:
+    def _check_length(self, words: Tokens) -> None:
         if len(words) > self.max_words:
             raise ValueError(
                 f"a sentence has {len(words)} words; expected at most max_words, "
@@ -272,7 +273,7 @@ class Translator(Parameters):
                 "sentences into pieces; set_params(max_words=...) allows longer ones."
             )
 
-    def k_best(self, sentences: Sequence[Words], k: int) -> list[list[Translation]]:
+    def k_best(self, sentences: Sequence[Tokens], k: int) -> list[list[Translation]]:
         """The k likeliest different translations of each sentence, with log-probabilities.
 
         Derivations of the same words are merged; a probability is summed over those of its
@@ -285,7 +286,7 @@ class Translator(Parameters):
         ]
 
     def sample(
-        self, sentences: Sequence[Words], size: int, rng: np.random.Generator
+        self, sentences: Sequence[Tokens], size: int, rng: np.random.Generator
     ) -> list[list[tuple[str, ...]]]:
         """Translations drawn with their probabilities, `size` of each sentence."""
         whole_number("size", size, 1)
@@ -294,7 +295,7 @@ class Translator(Parameters):
             for words in checked_sentences("sentences", sentences)
         ]
 
-    def log_prob(self, source: Sequence[Words], target: Sequence[Words]) -> FloatArray:
+    def log_prob(self, source: Sequence[Tokens], target: Sequence[Tokens]) -> FloatArray:
         """log p(y | x) of each pair, all derivations summed; -inf for what cannot be reached."""
         self._check_fitted()
         sides = checked_sentences("source", source), checked_sentences("target", target)
@@ -304,7 +305,7 @@ class Translator(Parameters):
         pairs = zip(*sides, strict=True)
         return np.array([self._model.log_probability(*pair) for pair in pairs])
 
-    def gloss(self, sentences: Sequence[Words]) -> list[tuple[str, ...]]:
+    def gloss(self, sentences: Sequence[Tokens]) -> list[tuple[str, ...]]:
         """Word for word by Model 1, in the same order: what any translator must beat (itg)."""
         self._check_fitted()
         if not isinstance(self._model, ItgModel):
@@ -314,7 +315,7 @@ class Translator(Parameters):
             for words in checked_sentences("sentences", sentences)
         ]
 
-    def score(self, source: Sequence[Words], target: Sequence[Words]) -> float:
+    def score(self, source: Sequence[Tokens], target: Sequence[Tokens]) -> float:
         """BLEU-4 of the translations, 0 to 100."""
         return corpus_bleu(self.predict(source), list(target)).score
 
@@ -358,7 +359,7 @@ class Translator(Parameters):
             raise ValueError("the translator has learnt nothing yet; call fit, or load a model.")
 
 
-def check_alike(source: Sequence[Words], target: Sequence[Words]) -> None:
+def check_alike(source: Sequence[Tokens], target: Sequence[Tokens]) -> None:
     """As many sentences on both sides."""
     if len(source) != len(target):
         raise ValueError(
@@ -367,7 +368,7 @@ def check_alike(source: Sequence[Words], target: Sequence[Words]) -> None:
         )
 
 
-def checked_sentences(name: str, sentences: Iterable[Words]) -> list[tuple[str, ...]]:
+def checked_sentences(name: str, sentences: Iterable[Tokens]) -> list[tuple[str, ...]]:
     """A caller's sentences as tuples of words, or an error that says which one is none."""
     checked = []
     for index, words in enumerate(sentences):

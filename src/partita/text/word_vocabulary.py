@@ -1,9 +1,9 @@
-"""Words as numbers, for models of word alignment: one vocabulary for each side of a bitext."""
+"""Words as numbers, for models of translation: one vocabulary for each side of a bitext."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, Self
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from partita.arrays import Array, IntArray
 from partita.structures.batch import offsets as offsets_of
+from partita.text.sentences import read_tokens
+from partita.text.views import find_view
 
 NULL = 0
 """The empty word, which stands in no sentence: what a word without a counterpart links to."""
@@ -60,13 +62,13 @@ class Numbered:
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class WordVocabulary:
     """A number for every word of training; 0 is the empty word, 1 any unknown word.
 
-    What is told apart may be less than what is written: `lowercase` ignores capitals, and
-    `n_letters` all but the first letters (a stemmer for languages with many endings).
+    What is told apart may be less than what is written: what a view sees of it, such as `lower` or
+    `cut5` (a stemmer for languages with many endings; see `partita.text.views`).
 
-    >>> words = Words.learn([["the", "house"], ["The", "flower"]], lowercase=True)
+    >>> words = WordVocabulary.learn([["the", "house"], ["The", "flower"]], view="lower")
     >>> words.names
     ('<null>', '<unknown>', 'the', 'house', 'flower')
     >>> words.encode([["the", "Flower", "grows"]]).numbers
@@ -76,65 +78,44 @@ class Words:
     names: tuple[str, ...]
     counts: IntArray
     """How often each occurs in training, (n,)."""
-    lowercase: bool = False
-    n_letters: int | None = None
+    view: str = ""
 
     @classmethod
-    def learn(
-        cls,
-        sentences: Sequence[Sequence[str]],
-        *,
-        min_count: int = 1,
-        lowercase: bool = False,
-        n_letters: int | None = None,
-    ) -> Self:
+    def learn(cls, sentences: Iterable[Any], *, min_count: int = 1, view: str = "") -> Self:
         """The words of sentences; those seen less than `min_count` times count as unknown.
 
         Frequent words come first, words of equal count as they appear: the words that nearly
         every sentence has then lie side by side in tables.
         """
-        for name, value in (("min_count", min_count), ("n_letters", n_letters)):
-            if value is not None and value < 1:
-                raise ValueError(f"{name} is {value}; expected 1 or more.")
-        simple = cls(NAMES, np.zeros(N_RESERVED, dtype=np.int64), lowercase, n_letters)
-        written = Counter(chain.from_iterable(sentences))
+        if min_count < 1:
+            raise ValueError(f"min_count is {min_count}; expected 1 or more.")
+        see = _seen(view)
         counts = Counter[str]()
-        for word, count in written.items():
-            counts[simple.normalised(word)] += count
+        for word, count in Counter(chain.from_iterable(read_tokens(sentences))).items():
+            counts[see(word)] += count
         kept = [(word, count) for word, count in counts.most_common() if count >= min_count]
         unknown = counts.total() - sum(count for _, count in kept)
         return cls(
             (*NAMES, *(word for word, _ in kept)),
             np.array([0, unknown, *(count for _, count in kept)], dtype=np.int64),
-            lowercase,
-            n_letters,
+            view,
         )
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def normalised(self, word: str) -> str:
-        """What is told apart of a word."""
-        if self.lowercase:
-            word = word.lower()
-        return word if self.n_letters is None else word[: self.n_letters]
-
     def number(self, word: str) -> int:
         """The number of a word; `UNKNOWN` if training never saw it."""
-        return self._numbers.get(self.normalised(word), UNKNOWN)
+        return self._numbers.get(_seen(self.view)(word), UNKNOWN)
 
-    def encode(self, sentences: Sequence[Sequence[str]]) -> Numbered:
+    def encode(self, sentences: Iterable[Any]) -> Numbered:
         """The numbers of the words of sentences; O(words)."""
-        for index, sentence in enumerate(sentences):
-            if isinstance(sentence, str):
-                raise ValueError(
-                    f"sentence {index} (counting from 0) is the text {sentence!r}; expected a list "
-                    "of words. Split it."
-                )
-        written = list(chain.from_iterable(sentences))
-        number_of = {word: self.number(word) for word in set(written)}
+        given = read_tokens(sentences)
+        written = list(chain.from_iterable(given))
+        see = _seen(self.view)
+        number_of = {word: self._numbers.get(see(word), UNKNOWN) for word in set(written)}
         numbers = np.fromiter(map(number_of.__getitem__, written), np.int32, len(written))
-        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        lengths = np.fromiter(map(len, given), np.int64, len(given))
         return Numbered(numbers, offsets_of(lengths))
 
     @cached_property
@@ -144,11 +125,7 @@ class Words:
 
     def header(self) -> dict[str, Any]:
         """What a model file says about it, beside `arrays`."""
-        return {
-            "names": list(self.names),
-            "lowercase": self.lowercase,
-            "n_letters": self.n_letters,
-        }
+        return {"names": list(self.names), "view": self.view}
 
     def arrays(self) -> dict[str, Array]:
         """The numbers for a model file."""
@@ -157,6 +134,11 @@ class Words:
     @classmethod
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """The words that `header` and `arrays` describe."""
-        return cls(
-            tuple(header["names"]), arrays["counts"], header["lowercase"], header["n_letters"]
-        )
+        return cls(tuple(header["names"]), arrays["counts"], header["view"])
+
+
+@lru_cache
+def _seen(view: str) -> Callable[[str], str]:
+    """What is told apart of a word: what a view sees of it, or the word if that is nothing."""
+    see = find_view(view)
+    return lambda word: word if (seen := see(word)) is None else seen
