@@ -149,16 +149,30 @@ class Chains(ArrayStructures):
 
     def counts(self, structures: Sequence[Structure]) -> FloatArray:
         """A one for each word's tag, and how often each transition occurs."""
-        counts = np.zeros(self.n_parts)
-        n_tags = self.n_tags
-        for sentence, (n_words, tags) in enumerate(zip(self.n_words, structures, strict=True)):
-            tags = self._checked_tags(tags, n_words, sentence)
-            start = self.part_offsets[sentence]
-            counts[start + np.arange(n_words) * n_tags + tags] = 1.0
-            tables = self._table_stride * np.arange(n_words - 1)
-            transitions = start + n_words * n_tags + tables + tags[:-1] * n_tags + tags[1:]
-            np.add.at(counts, transitions, 1.0)
+        counts, n_tags = np.zeros(self.n_parts), self.n_tags
+        tags = self._all_tags(structures)
+        first_parts = np.repeat(self.part_offsets[:-1], self.n_words)
+        places = np.arange(len(tags)) - np.repeat(self.word_offsets[:-1], self.n_words)
+        counts[first_parts + places * n_tags + tags] = 1.0
+        first_parts += np.repeat(self.n_words * n_tags, self.n_words) + self._table_stride * places
+        # A word has a transition to the next one, unless a sentence begins there.
+        left = np.flatnonzero(places[1:])
+        np.add.at(counts, first_parts[left] + tags[left] * n_tags + tags[left + 1], 1.0)
         return counts
+
+    def _all_tags(self, structures: Sequence[Structure]) -> IntArray:
+        """The tags of all words, end to end; an error names the sentence whose tags are wrong."""
+        rows = [np.asarray(tags) for tags in structures]
+        shapes = zip(rows, self.n_words.tolist(), strict=True)
+        if all(row.shape == (n,) and row.dtype.kind in "iu" for row, n in shapes):
+            tags = np.concatenate(rows, dtype=np.int64) if rows else np.zeros(0, dtype=np.int64)
+            if not tags.size or (0 <= tags.min() and tags.max() < self.n_tags):
+                return tags
+        checked = [
+            self._checked_tags(row, n, sentence)
+            for sentence, (row, n) in enumerate(zip(rows, self.n_words.tolist(), strict=True))
+        ]
+        return np.concatenate(checked)
 
     def _checked_tags(self, tags: ArrayLike, n_words: int, sentence: int) -> IntArray:
         array = np.asarray(tags)
