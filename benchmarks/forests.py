@@ -22,6 +22,7 @@ from partita.baselines import forests as slides
 from partita.baselines.semirings import Log
 from partita.grammars.itg import pair_forest
 from partita.kernels.forests import inside as forest_inside
+from partita.structures.forest_batches import arrays_of
 
 K = 1000
 
@@ -40,7 +41,9 @@ def partita_times(graph, scores, direction):
     flat = graph.heads, graph.tails_flat, graph.tail_offsets, graph.root, graph.n_nodes
     questions = {
         "construction": lambda: pt.Hypergraph.from_flat(*flat),
-        "inside": lambda: forest_inside.inside_and_weights(scores, *forests._shape, *arrays),
+        "inside": lambda: forest_inside.inside_and_weights(
+            scores, *arrays_of(forests.table.layout, 0), *arrays
+        ),
         "marginals": lambda: forests.infer(scores),
         "covariance product": lambda: forests.covariance_product(scores, inference, direction),
         "argmax": lambda: forests.argmax(scores),

@@ -109,3 +109,31 @@ def test_the_form_of_a_flat_vector_may_be_given():
     p = pt.LinearChain.from_flat(chains, np.zeros(10), Form("padded", 3, (False, False)))
     assert p.marginals.unary.shape == (2, 3, 2)
     assert p.marginals.pairwise.shape == (2, 2, 2, 2)
+
+
+def test_scores_that_cannot_be_added_up_are_an_error():
+    graph = pt.Hypergraph([0, 1, 2, 2], [[], [], [0, 1], [1, 1]], 2)
+    p = pt.HypergraphDistribution(graph, [0.0, 1e308, 0.0, 0.0])
+    rng = np.random.default_rng(0)
+    for ask in (
+        lambda: p.sample(5, rng),
+        lambda: p.marginals,
+        lambda: p.argmax,
+        lambda: p.k_best(2),
+    ):
+        with pytest.raises(ValueError, match=r"too large to be added up: one is 1e\+308"):
+            ask()
+
+
+def test_a_distribution_says_what_it_is():
+    p = pt.LinearChain([np.zeros((2, 2)), np.zeros((1, 2))], TABLE)
+    assert repr(p) == "LinearChain(2 sentences, 14 parts: unary, pairwise)"
+
+
+def test_the_best_score_and_the_parts_of_a_structure():
+    p = pt.LinearChain(np.array([[0.0, 1.0], [2.0, 0.0]]), TABLE)
+    assert p.best_score == 3.0
+    found = p.indicators([1, 0])
+    assert found.unary.tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    assert found.pairwise.tolist() == [[0.0, 0.0], [1.0, 0.0]]
+    assert p.expectation(p.marginals) >= 0

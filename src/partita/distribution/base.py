@@ -2,20 +2,20 @@
 
 import copy
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray
-from partita.kernels import parts
-from partita.structures.base import Best, Inference, Structure, Structures
+from partita.distribution.checks import check_comparable, check_support
+from partita.distribution.flat import FlatDistribution
+from partita.structures.base import Structure, Structures
 from partita.structures.batch import boolean_array, flat_vector, whole_number
 from partita.structures.doors import flat_scores, flat_values, shaped
 from partita.structures.forms import Form
 
 
-class Distribution:
+class Distribution(FlatDistribution):
     """p(structure) = exp(score(structure) - A), for each sentence of a batch.
 
     A structure's score is the sum of the scores of its parts, and A, the log-partition, makes the
@@ -35,9 +35,6 @@ class Distribution:
 
     parts_type: ClassVar[Callable[..., Any]]
     """The named tuple of a distribution whose scores are several arrays."""
-    structures: Structures
-    scores: FloatArray
-    """One score per part of all sentences, flat."""
 
     def __init__(self, structures: Structures, form: Form, *given: Any) -> None:
         """From one array of scores for each of `structures.arrays`, in the form that they have."""
@@ -84,15 +81,6 @@ class Distribution:
 
     # ------------------------------------------------------------------ log-partition and gradient
 
-    @cached_property
-    def inference(self) -> Inference:
-        """Flat log-partition and marginals, computed once; no structure at all is an error."""
-        inference = self.structures.infer(self.scores)
-        self._check_shape("infer", "log-partitions", inference.log_partition, by_sentence=True)
-        self._check_shape("infer", "marginals", inference.marginals)
-        self._check_support(inference.log_partition)
-        return inference
-
     @property
     def log_partition(self) -> Any:
         """A = log sum over structures of exp(score).
@@ -128,26 +116,6 @@ class Distribution:
         """
         return self._shaped(self.flat_covariance_product(self._flatten(direction)))
 
-    def flat_covariance_product(self, direction: FloatArray) -> FloatArray:
-        """`covariance_product` on flat vectors over parts.
-
-        A part whose marginal is 0 does not vary, so its direction (often the score -inf) counts
-        as 0.
-        """
-        inference = self.inference
-        direction = flat_vector("direction", direction, self.structures.n_parts)
-        if not parts.all_finite(direction):
-            possible = np.empty_like(direction)
-            if not parts.clear_impossible(inference.marginals, direction, possible):
-                raise ValueError(
-                    "direction has a value that is not finite at a part that can occur; expected "
-                    "finite numbers wherever the marginal is above 0."
-                )
-            direction = possible
-        product = self.structures.covariance_product(self.scores, inference, direction)
-        self._check_shape("covariance_product", "values", product)
-        return product
-
     def covariance(self) -> Any:
         """Dense covariance of the part counts, parts in C order of the scores; a list for a batch.
 
@@ -172,14 +140,6 @@ class Distribution:
         5.0
         """
         return self._form.scalar(self.flat_expectation(self._flatten(values)))
-
-    def flat_expectation(self, values: FloatArray) -> FloatArray:
-        """`expectation` of a flat vector over parts, for each sentence.
-
-        0 times infinity is 0 here: a part that never occurs contributes nothing.
-        """
-        values = flat_vector("values", values, self.structures.n_parts)
-        return self._sum_by_sentence(self.inference.marginals, values)
 
     @property
     def entropy(self) -> Any:
@@ -307,6 +267,10 @@ class Distribution:
         """How often each part occurs in a structure (one per sentence), as a flat vector."""
         return self.structures.counts(self._form.split_structures(self.structures, structure))
 
+    def indicators(self, structure: Structure) -> Any:
+        """How often each part occurs in a structure, in the form of the scores."""
+        return self._shaped(self.counts(structure))
+
     def score(self, structure: Structure) -> Any:
         """Sum of the scores of a structure's parts, a structure per sentence; -inf if forbidden.
 
@@ -316,11 +280,6 @@ class Distribution:
         0.0
         """
         return self._form.scalar(self.flat_score(self.counts(structure)))
-
-    def flat_score(self, counts: FloatArray) -> FloatArray:
-        """Score of a structure per sentence given by its flat part counts."""
-        counts = flat_vector("counts", counts, self.structures.n_parts)
-        return self._sum_by_sentence(counts, self.scores)
 
     def log_prob(self, structure: Structure) -> Any:
         """log p(structure) = score(structure) - A.
@@ -332,12 +291,15 @@ class Distribution:
         """
         return self.score(structure) - self.log_partition
 
-    @cached_property
-    def best(self) -> Best:
-        """The best structure of each sentence with its score."""
-        best = self.structures.argmax(self.scores)
-        self._check_support(best.scores)
-        return best
+    @property
+    def best_score(self) -> Any:
+        """The score of the best structure.
+
+        >>> from partita import LinearChain
+        >>> LinearChain(np.array([[0.0, 3.0]]), np.zeros((2, 2))).best_score
+        3.0
+        """
+        return self._form.scalar(self.best.scores.copy())
 
     @property
     def argmax(self) -> Structure:
@@ -372,7 +334,8 @@ class Distribution:
         [([1], 1.099), ([0], 0.0)]
         """
         best = self.structures.k_best(self.scores, whole_number("k", k, 1))
-        self._check_support(np.array([0.0 if found else -np.inf for found in best]))
+        highest = np.array([found[0][1] if found else -np.inf for found in best])
+        check_support(self.structures, self.scores, highest)
         return self._form.join_k_best(self.structures, best)
 
     def sample(self, size: int, rng: np.random.Generator) -> Structure:
@@ -391,6 +354,11 @@ class Distribution:
         samples = self.structures.sample(self.scores, self.inference, size, rng)
         return self._form.join_samples(self.structures, samples)
 
+    def __repr__(self) -> str:
+        sets = self.structures
+        kinds = ", ".join(array.name for array in sets.arrays)
+        return f"{type(self).__name__}({sets.n_sentences} sentences, {sets.n_parts} parts: {kinds})"
+
     def _repr_html_(self) -> str | None:
         # The drawings know the distributions, so that this layer can know of them only here.
         from partita.distribution.drawings import html
@@ -399,43 +367,5 @@ class Distribution:
 
     # ------------------------------------------------------------------ helpers
 
-    def _sum_by_sentence(self, counts: FloatArray, values: FloatArray) -> FloatArray:
-        sums = np.empty(self.structures.n_sentences)
-        parts.sum_products(counts, values, self.structures.part_offsets, sums)
-        return sums
-
     def _check_comparable(self, other: Self) -> None:
-        if type(self) is not type(other) or not self.structures.is_same_set(other.structures):
-            raise ValueError(
-                f"{_described(self)} was compared with {_described(other)}; expected "
-                "two distributions over the same parts and the same set of structures. Forbid by "
-                "-inf what only one of them allows."
-            )
-
-    def _check_shape(
-        self, method: str, what: str, found: FloatArray, *, by_sentence: bool = False
-    ) -> None:
-        """What a structure returns fits the batch: kernels would read beyond the end of less."""
-        sets = self.structures
-        shape = (sets.n_sentences if by_sentence else sets.n_parts,)
-        if found.shape != shape or found.dtype != np.float64:
-            raise ValueError(
-                f"{type(sets).__name__}.{method} gave {what} of shape {found.shape} and type "
-                f"{found.dtype}; expected {shape} of float64, one for each "
-                f"{'sentence' if by_sentence else 'part'}. Mend that method."
-            )
-
-    def _check_support(self, values: FloatArray) -> None:
-        for sentence in np.flatnonzero(values == -np.inf).tolist():
-            raise ValueError(
-                f"sentence {sentence} (counting from 0) has no structure: "
-                f"{self.structures.why_empty(self.scores, sentence)}. Allow more parts, or leave "
-                "the sentence out."
-            )
-
-
-def _described(other: Any) -> str:
-    if not isinstance(other, Distribution):
-        return f"a {type(other).__name__}"
-    sets = other.structures
-    return f"a {type(other).__name__} ({sets.n_sentences} sentences, {sets.n_parts} parts)"
+        check_comparable(self, other)

@@ -11,6 +11,7 @@ from partita.arrays import Array, FloatArray
 from partita.distribution import chain_entropy as spans
 from partita.distribution.base import Distribution
 from partita.distribution.chain_entropy import EntropyLattices, UncertainSpan
+from partita.distribution.checks import check_support
 from partita.kernels.chains import entropy as chain_entropy
 from partita.structures.batch import check_scores, is_list, number_array, whole_number
 from partita.structures.chains import Chains
@@ -89,7 +90,8 @@ class LinearChain(Distribution):
         form, lengths, sizes = recognise(given, n_words, mask)
         chains = Chains(lengths, sizes["s"], shared=shape is SHARED)
         super().__init__(chains, form, unary, pairwise)
-        self._add_ends(start, stop)
+        if start is not None or stop is not None:
+            self._add_ends(start, stop)
 
     def _add_ends(self, start: ArrayLike | None, stop: ArrayLike | None) -> None:
         """Add the scores of first and last tags to the unary scores of those words."""
@@ -199,7 +201,7 @@ class LinearChain(Distribution):
         log_partition, entropies = np.empty((2, chains.n_sentences))
         stride = 0 if chains.shared else chains.n_tags**2
         chain_entropy.forward_only(self.scores, *chains.shape, stride, log_partition, entropies)
-        self._check_support(log_partition)
+        check_support(self.structures, self.scores, log_partition)
         return self._form.scalar(entropies)
 
     def entropy_gradient_by_lattices(self) -> ChainParts:

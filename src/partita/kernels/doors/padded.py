@@ -87,8 +87,7 @@ def scatter(parts, starts, width, n_axes, extra, inner, n_words, fill, out):
             to = (sentence * n_rows + row) * length
             counts = n_axes < 2 or (row % width < side and row // width < side)
             n_copied = run if counts else 0
-            for cell in range(n_copied):
-                out[to + cell] = parts[source + cell]
+            copy_scores(parts, source, out, to, n_copied)
             for cell in range(n_copied, length):
                 out[to + cell] = fill
             source += n_copied
