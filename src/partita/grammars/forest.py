@@ -47,8 +47,9 @@ class Forest(SpannedEdges):
     sentence. Edges that no rule scores (START, UNIT) have the index `n_parts`.
 
     Where the target is given, target boundaries are places in it, and `target_word` a place. Where
-    it is not, `target_start` is 0, `target_end` the number of target words, and `target_word` the
-    number of a word, or -1 where the edge stands for the sum over words.
+    it is not, `target_word` is the number of a word, or -1 where the edge stands for the sum over
+    words; target boundaries are places if the forest is a `positioned_forest`, else `target_start`
+    is 0 and `target_end` the number of target words.
     """
 
     hypergraph: Hypergraph
@@ -65,6 +66,8 @@ class Forest(SpannedEdges):
     """Shape of `RuleScores.links`: (n_source, n_target), or (n_choices,)."""
     n_insertions: int
     """Length of `RuleScores.insertions`."""
+    insertion_choices: IntArray | None = None
+    """Where inserted words are told apart but the target is not given, their numbers."""
 
     @property
     def n_parts(self) -> int:
@@ -73,12 +76,12 @@ class Forest(SpannedEdges):
 
     @property
     def target_start(self) -> IntArray:
-        """First target word of each edge; 0 where the target is not given."""
+        """First target word of each edge; 0 where nodes know only how many there are."""
         return self.edge_spans[:, 2]
 
     @property
     def target_end(self) -> IntArray:
-        """The place after the last target word; the number of words where it is not given."""
+        """The place after the last target word; the number of words where that is all they know."""
         return self.edge_spans[:, 3]
 
     @cached_property
@@ -92,10 +95,13 @@ class Forest(SpannedEdges):
         """Place or number of the target word of each link and insertion; -1 for other edges."""
         word = np.full(self.hypergraph.n_edges, -1)
         links = np.flatnonzero(self.rule == Rule.LINK)
+        insertions = np.flatnonzero(self.rule == Rule.INSERTION)
         if self.choices is not None:
             word[links] = self.choices[self.part[links]]
+            if self.insertion_choices is not None:
+                first = self.n_parts - 2 - self.n_insertions
+                word[insertions] = self.insertion_choices[self.part[insertions] - first]
             return word
-        insertions = np.flatnonzero(self.rule == Rule.INSERTION)
         word[links] = self.part[links] % max(self.n_insertions, 1)
         word[insertions] = self.part[insertions] - (self.n_parts - 2 - self.n_insertions)
         return word

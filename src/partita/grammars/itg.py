@@ -139,7 +139,7 @@ def _bounded(
         first_choice, n_choices, can_delete, can_insert, int(longest)
     )
     if len(rule) == 0:
-        raise EmptyForestError(_no_translation(n_choices, can_delete, longest))
+        raise EmptyForestError(no_translation(n_choices, can_delete, longest))
     hypergraph = Hypergraph.from_flat(heads, tails, tail_offsets, len(spans) - 1, len(spans))
     n, n_links = len(n_choices), len(words)
     part = itg_edges.places(heads, rule, choice, spans, n, n_links, 1)
@@ -163,7 +163,8 @@ def _no_pair(links: BoolArray, deletions: BoolArray, insertions: BoolArray) -> s
     )
 
 
-def _no_translation(n_choices: IntArray, deletions: BoolArray, longest: int) -> str:
+def no_translation(n_choices: IntArray, deletions: BoolArray, longest: int) -> str:
+    """Why a sentence has no derivation with at most `longest` target words, and what to do."""
     lonely = np.flatnonzero((n_choices == 0) & ~deletions)
     if len(n_choices) == 0:
         reason = "the sentence is empty and nothing can be inserted"

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import FloatArray
+from partita.grammars.loops import log_one_minus_exp
 from partita.structures.batch import check_scores, number_array
 
 _LOG_4 = 2.0 * math.log(2.0)
@@ -54,21 +55,21 @@ def unbounded_log_partition(
     n = len(link)
     log_odds = _LOG_4 + insertion + binary
     if n == 0:
+        if log_odds > 0.0:
+            diverge(insertion, straight, inverted, normal_form=False)
         return _only_insertions(insertion, log_odds)
     words = float(np.logaddexp(link, deletion).sum())
     if words == -np.inf or (n > 1 and binary == -np.inf):
         return -math.inf
     if log_odds >= 0.0:
-        _diverge(math.exp(log_odds), "4 (e^straight + e^inverted) e^insertion")
+        diverge(insertion, straight, inverted, normal_form=False)
     log_catalan = math.lgamma(2 * n - 1) - math.lgamma(n) - math.lgamma(n + 1)
     trees = log_catalan + ((n - 1) * binary if n > 1 else 0.0)
-    return trees + words - (n - 0.5) * _log_one_minus_exp(log_odds)
+    return trees + words - (n - 0.5) * log_one_minus_exp(log_odds)
 
 
 def _only_insertions(insertion: float, log_odds: float) -> float:
     """The empty sentence: E = a + b E², so E = 2a / (1 + sqrt(1 - 4ab)), finite even at 4ab = 1."""
-    if log_odds > 0.0:
-        _diverge(math.exp(log_odds), "4 (e^straight + e^inverted) e^insertion")
     root = math.sqrt(-math.expm1(log_odds))
     return insertion + math.log(2.0) - math.log1p(root)
 
@@ -87,8 +88,8 @@ def _normal(
         nothing = n > 0 and bool((np.logaddexp(link, deletion) == -np.inf).any())
         if nothing:
             return -math.inf
-        _diverge(math.exp(ratio), "e^(straight + insertion)")
-    more = -_log_one_minus_exp(ratio)
+        diverge(insertion, straight, inverted, normal_form=True)
+    more = -log_one_minus_exp(ratio)
     X, C, D = (np.full((n + 1, n + 1), -np.inf) for _ in range(3))
     for t in range(1, n + 1):
         for s in range(t - 1, -1, -1):
@@ -119,9 +120,12 @@ def _times(count: int, score: float) -> float:
     return count * score if count > 0 else 0.0
 
 
-def _log_one_minus_exp(x: float) -> float:
-    """log(1 - e^x) for x < 0, without cancellation at either end."""
-    return math.log(-math.expm1(x)) if x > -math.log(2.0) else math.log1p(-math.exp(x))
+def diverge(insertion: float, straight: float, inverted: float, *, normal_form: bool) -> NoReturn:
+    """A `DivergenceError` that says which product of weights is too large."""
+    if normal_form:
+        _diverge(math.exp(straight + insertion), "e^(straight + insertion)")
+    ratio = math.exp(_LOG_4 + insertion + float(np.logaddexp(straight, inverted)))
+    _diverge(ratio, "4 (e^straight + e^inverted) e^insertion")
 
 
 def _diverge(value: float, name: str) -> NoReturn:

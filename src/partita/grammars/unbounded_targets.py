@@ -1,0 +1,399 @@
+"""D(x): all derivations of source sentences, with targets of every length, as structures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.grammars.choices import Choices
+from partita.grammars.loops import LoopedForest, Sums
+from partita.grammars.unbounded import diverge
+from partita.structures.base import (
+    ALL_FORBIDDEN,
+    Best,
+    Inference,
+    Structure,
+    Structures,
+    covariance_from_products,
+)
+from partita.structures.batch import offsets, pieces
+
+NONE = -1
+
+
+class UnboundedTargets(Structures):
+    """Infinitely many derivations of each sentence: as many words may be inserted as you like.
+
+    Sentence p has `choices[p]`, a group of translations for each source word. Parts are those of
+    `BoundedTargets`: links, one for each choice, deletions (n,), one insertion that stands for any
+    word, the straight and the inverted rule; so D(x) is the limit of D_n(x) where that exists. The
+    sum over all derivations is the solution of an equation for each source span, exact and without
+    iteration (see `grammars.loops`); where it is infinite, the error is a `DivergenceError`. With
+    `normal_form` (the default) an alignment has one derivation; the plain grammar has many.
+
+    A structure is the array of its parts in preorder: a rule, then all of its first tail, then the
+    second. Log-partition, marginals and a sample cost O(n³) in plain Python: for short sentences.
+
+    >>> from partita.distribution.parts import PartDistribution
+    >>> one_word = Choices(np.array([7]), np.array([0, 1]))
+    >>> scores = np.log([1.0, 0.5, 0.25, 1.0, 1.0])  # 7, nothing, any insertion, [X X], <X X>
+    >>> p = PartDistribution(UnboundedTargets([one_word]), [scores])
+    >>> np.exp(p.log_partition).round(9)  # (4/3)² with the link, 1/2 x 4/3 without
+    array([2.44444444])
+    >>> p.marginals[0].round(6)  # how often each is used: links, deletions, insertions, rules
+    array([0.727273, 0.272727, 0.575758, 0.575758, 0.      ])
+    """
+
+    def __init__(self, choices: Sequence[Choices], *, normal_form: bool = True) -> None:
+        self.choices, self.normal_form = tuple(choices), normal_form
+        self.n_words = np.array([each.n_groups for each in choices], dtype=np.int64)
+        n_links = np.array([len(each.words) for each in choices], dtype=np.int64)
+        self.part_offsets = offsets(n_links + self.n_words + 3)
+
+    def is_same_set(self, other: Self) -> bool:
+        """The same choices under the same grammar."""
+        return self.normal_form == other.normal_form and all(
+            np.array_equal(mine.words, its.words) and np.array_equal(mine.offsets, its.offsets)
+            for mine, its in zip(self.choices, other.choices, strict=True)
+        )
+
+    @cached_property
+    def forests(self) -> list["RuleForest"]:
+        """A forest with loops for each sentence."""
+        build = _normal if self.normal_form else _plain
+        return [build(each) for each in self.choices]
+
+    def infer(self, scores: FloatArray) -> Inference:
+        """Sums bottom-up, expected counts top-down."""
+        log_partition, marginals, state = np.empty(self.n_sentences), np.zeros(self.n_parts), []
+        for index, (forest, mine, out) in enumerate(self._with(scores, marginals)):
+            sums = forest.graph.sums(forest.edge_scores(mine))
+            log_partition[index] = sums.inside[forest.graph.root]
+            if log_partition[index] > -np.inf:
+                counts = (
+                    forest.graph.marginals(sums) if np.isfinite(log_partition[index]) else [np.inf]
+                )
+                self._check_finite(counts, mine)
+                out[:] = forest.part_counts(np.asarray(counts))
+            state.append(sums)
+        return Inference(log_partition, marginals, tuple(state))
+
+    def _check_finite(self, counts: Any, scores: FloatArray) -> None:
+        """An infinite sum, or one whose expected counts are infinite, is a `DivergenceError`."""
+        if not np.isfinite(counts).all():
+            diverge(*scores[-3:].tolist(), normal_form=self.normal_form)
+
+    def covariance_product(
+        self, scores: FloatArray, inference: Inference, direction: FloatArray
+    ) -> FloatArray:
+        """The sums and counts differentiated along the direction."""
+        product = np.zeros(self.n_parts)
+        for index, (forest, _, along, out) in enumerate(self._with(scores, direction, product)):
+            sums: Sums = inference.state[index]
+            edges = forest.graph.covariance_product(sums, np.append(along, 0.0)[forest.parts])
+            out[:] = forest.part_counts(edges)
+        return product
+
+    def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
+        """Dense covariance of each sentence, from products."""
+        return covariance_from_products(self, scores, inference)
+
+    def argmax(self, scores: FloatArray) -> Best:
+        """The best derivation, which inserts no word that it can do without."""
+        found = self.k_best(scores, 1)
+        nothing = (np.zeros(0, dtype=np.int64), -np.inf)
+        best = [derivations[0] if derivations else nothing for derivations in found]
+        return Best([structure for structure, _ in best], np.array([score for _, score in best]))
+
+    def max_marginals(self, scores: FloatArray) -> FloatArray:
+        """For each part the best derivation that uses it."""
+        result = np.full(self.n_parts, -np.inf)
+        for forest, mine, out in self._with(scores, result):
+            edges, best = self._best(forest, mine)
+            values = np.full(len(mine) + 1, -np.inf)
+            np.maximum.at(values, forest.parts, forest.graph.max_marginals(edges, best))
+            out[:] = values[:-1]
+        return result
+
+    def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
+        """The k best derivations, of which there may be infinitely many."""
+        results = []
+        for forest, mine in self._with(scores):
+            edges, best = self._best(forest, mine)
+            found = forest.graph.k_best(edges, k) if best[forest.graph.root] > -np.inf else []
+            results.append([(forest.structure(derivation), score) for derivation, score in found])
+        return results
+
+    def _best(self, forest: "RuleForest", scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Scores of the edges, and of the best derivation of each node."""
+        edges = forest.edge_scores(scores)
+        best = forest.graph.best(edges)
+        self._check_finite(np.where(best == -np.inf, 0.0, best), scores)
+        return edges, best
+
+    def sample(
+        self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
+    ) -> list[Structure]:
+        """Top-down; a list per sentence."""
+        return [
+            [forest.structure(forest.graph.sample(sums, rng)) for _ in range(size)]
+            for forest, sums in zip(self.forests, inference.state, strict=True)
+        ]
+
+    def is_choice(self) -> BoolArray:
+        """Links, deletions and insertions; not the binary rules."""
+        is_choice = np.ones(self.n_parts, dtype=np.bool_)
+        is_choice[self.part_offsets[1:] - 1] = False
+        is_choice[self.part_offsets[1:] - 2] = False
+        return is_choice
+
+    def why_empty(self, scores: FloatArray, sentence: int) -> str:
+        """A part of every derivation is forbidden; which ones is not known."""
+        return ALL_FORBIDDEN
+
+    def counts(self, structures: Sequence[Structure]) -> FloatArray:
+        """How often each part occurs in a derivation; what is none is an error."""
+        counts = np.zeros(self.n_parts)
+        own = zip(self.forests, structures, pieces(counts, self.part_offsets), strict=True)
+        for index, (forest, given, out) in enumerate(own):
+            parts = np.asarray(given)
+            if not forest.derives(parts):
+                raise ValueError(
+                    f"the structure of sentence {index}, {parts.tolist()}, is no derivation of it; "
+                    f"expected the parts of one, 0 to {len(out) - 1}, top-down and left to right."
+                )
+            out += np.bincount(parts, minlength=len(out))
+        return counts
+
+    def target(self, sentence: int, structure: Structure) -> list[int]:
+        """The target words of a derivation, in order; -1 for an insertion, which may be any word.
+
+        >>> targets = UnboundedTargets([Choices(np.array([7, 8]), np.array([0, 1, 2]))])
+        >>> targets.target(0, np.array([6, 0, 1])), targets.target(0, np.array([5, 6, 0, 1, 4]))
+        ([8, 7], [8, 7, -1])
+        """
+        words, n_links = self.choices[sentence].words, len(self.choices[sentence].words)
+        straight = n_links + int(self.n_words[sentence]) + 1
+        stack: list[list[int]] = []
+        for part in reversed(np.asarray(structure).tolist()):
+            if part >= straight:
+                first, second = stack.pop(), stack.pop()
+                stack.append(first + second if part == straight else second + first)
+            elif part < n_links:
+                stack.append([int(words[part])])
+            else:
+                stack.append([NONE] if part == straight - 1 else [])
+        return stack.pop()
+
+    def _with(self, *vectors: FloatArray) -> Any:
+        """Each sentence's forest, and its piece of every vector over parts."""
+        split = [pieces(vector, self.part_offsets) for vector in vectors]
+        return zip(self.forests, *split, strict=True)
+
+
+@dataclass
+class RuleForest:
+    """A forest with loops whose edges are instances of rules, as it grows; the root comes last.
+
+    Parts as in `UnboundedTargets`; an edge that no rule scores has the part behind the last.
+    """
+
+    choices: Choices
+    heads: list[int] = field(default_factory=list)
+    tails: list[tuple[int, ...]] = field(default_factory=list)
+    edge_parts: list[int] = field(default_factory=list)
+    n_nodes: int = 0
+
+    def node(self) -> int:
+        """A new node."""
+        self.n_nodes += 1
+        return self.n_nodes - 1
+
+    def add(self, head: int, part: int, *tails: int) -> None:
+        """A new edge, unless one of its tails is not there."""
+        if NONE not in tails:
+            self.heads.append(head)
+            self.tails.append(tails)
+            self.edge_parts.append(part)
+
+    def link(self, head: int, word: int) -> None:
+        """Edges for all translations of a source word."""
+        first, end = self.choices.offsets[word : word + 2].tolist()
+        for part in range(first, end):
+            self.add(head, part)
+
+    @property
+    def n_source(self) -> int:
+        """Number of source words."""
+        return self.choices.n_groups
+
+    @property
+    def deletion(self) -> int:
+        """The part of deleting word 0."""
+        return len(self.choices.words)
+
+    @property
+    def insertion(self) -> int:
+        """The part of an insertion; the straight and the inverted rule follow."""
+        return self.deletion + self.n_source
+
+    @property
+    def free(self) -> int:
+        """The part of edges without a score."""
+        return self.insertion + 3
+
+    @cached_property
+    def graph(self) -> LoopedForest:
+        """The edges."""
+        return LoopedForest(self.heads, self.tails, self.n_nodes - 1)
+
+    @cached_property
+    def parts(self) -> IntArray:
+        """The part of each edge."""
+        return np.array(self.edge_parts, dtype=np.int64)
+
+    def edge_scores(self, scores: FloatArray) -> FloatArray:
+        """The score of each edge from those of the parts."""
+        result: FloatArray = np.append(scores, 0.0)[self.parts]
+        return result
+
+    def part_counts(self, edges: FloatArray) -> FloatArray:
+        """Sums over the edges of each part."""
+        counts = np.bincount(self.parts, weights=edges, minlength=self.free + 1)
+        return counts[: self.free].astype(np.float64)
+
+    def structure(self, derivation: Sequence[int]) -> IntArray:
+        """A derivation's parts, those that have a score."""
+        parts = self.parts[list(derivation)]
+        return parts[parts < self.free]
+
+    @cached_property
+    def _rules(self) -> dict[tuple[int, ...], list[int]]:
+        """The heads of edges by their part and tails; edges without a score by their tail."""
+        rules: dict[tuple[int, ...], list[int]] = {}
+        for head, tails, part in zip(self.heads, self.tails, self.edge_parts, strict=True):
+            rules.setdefault((part, *tails), []).append(head)
+        return rules
+
+    def derives(self, parts: IntArray) -> bool:
+        """Whether parts in preorder are a derivation of the root."""
+        is_vector = parts.ndim == 1 and parts.size > 0 and parts.dtype.kind in "iu"
+        if not is_vector or parts.min() < 0 or parts.max() >= self.free:
+            return False
+        stack: list[set[int]] = []
+        for part in reversed(parts.tolist()):
+            if part <= self.insertion:
+                stack.append(self._closed(self._rules.get((part,), [])))
+            elif len(stack) < 2:
+                return False
+            else:
+                first, second = stack.pop(), stack.pop()
+                pairs = [(part, u, v) for u in first for v in second]
+                heads = [head for key in pairs for head in self._rules.get(key, [])]
+                stack.append(self._closed(heads))
+        return len(stack) == 1 and self.n_nodes - 1 in stack[0]
+
+    def _closed(self, nodes: Sequence[int]) -> set[int]:
+        """The nodes, and all that edges without a score lead to."""
+        found, waiting = set(nodes), list(nodes)
+        while waiting:
+            for head in self._rules.get((self.free, waiting.pop()), []):
+                if head not in found:
+                    found.add(head)
+                    waiting.append(head)
+        return found
+
+
+def _plain(choices: Choices) -> RuleForest:
+    """X[s, t] <- terminal | [X[s, S] X[S, t]] | <the same two>, for s <= S <= t."""
+    forest = RuleForest(choices)
+    n, straight = forest.n_source, forest.insertion + 1
+    X = np.full((n + 1, n + 1), NONE, dtype=np.int64)
+    for i in range(n + 1):
+        X[i, i] = forest.node()
+        forest.add(int(X[i, i]), forest.insertion)
+        for rule in (straight, straight + 1):
+            forest.add(int(X[i, i]), rule, int(X[i, i]), int(X[i, i]))
+    for width in range(1, n + 1):
+        for s in range(n + 1 - width):
+            t = s + width
+            X[s, t] = forest.node()
+            if width == 1:
+                forest.link(int(X[s, t]), s)
+                forest.add(int(X[s, t]), forest.deletion + s)
+            for S in range(s, t + 1):
+                for rule in (straight, straight + 1):
+                    forest.add(int(X[s, t]), rule, int(X[s, S]), int(X[S, t]))
+    forest.add(forest.node(), forest.free, int(X[0, n]))
+    return forest
+
+
+def _normal(choices: Choices) -> RuleForest:
+    """The normal form, see `kernels.bitext.itg_bounded`: one derivation for every alignment."""
+    forest = RuleForest(choices)
+    n, free, straight = forest.n_source, forest.free, forest.insertion + 1
+    insertions = [forest.node() for _ in range(n + 1)]
+    deletions = [forest.node() for _ in range(n)]
+    for node in insertions:
+        forest.add(node, forest.insertion)
+    for word, node in enumerate(deletions):
+        forest.add(node, forest.deletion + word)
+    X, C, D = (np.full((n + 1, n + 1), NONE, dtype=np.int64) for _ in range(3))
+    for s in range(n - 1, -1, -1):
+        linked = NONE
+        for t in range(s + 1, n + 1):
+            # A link of word s, the words behind it deleted; then any number of insertions.
+            shorter, linked = linked, forest.node()
+            if t == s + 1:
+                forest.link(linked, s)
+            forest.add(linked, straight, shorter, deletions[t - 1])
+            block = forest.node()
+            forest.add(block, free, linked)
+            forest.add(block, straight, block, insertions[t])
+            _add_span(forest, X, C, D, block, s, t)
+    top = _prefixed(forest, X, insertions, deletions)
+    forest.add(forest.node(), free, top)
+    return forest
+
+
+def _add_span(
+    forest: RuleForest, X: IntArray, C: IntArray, D: IntArray, block: int, s: int, t: int
+) -> None:
+    """D = straight or block,   C = inverted or block,   X = straight or C;   [C X],   <D X>."""
+    free, rule = forest.free, forest.insertion + 1
+    straight, inverted = forest.node(), forest.node()
+    for S in range(s + 1, t):
+        forest.add(straight, rule, int(C[s, S]), int(X[S, t]))
+        forest.add(inverted, rule + 1, int(D[s, S]), int(X[S, t]))
+    for chart, nodes in ((D, (straight, block)), (C, (inverted, block))):
+        chart[s, t] = forest.node()
+        for node in nodes:
+            forest.add(int(chart[s, t]), free, node)
+    X[s, t] = forest.node()
+    for node in (straight, int(C[s, t])):
+        forest.add(int(X[s, t]), free, node)
+
+
+def _prefixed(
+    forest: RuleForest, X: IntArray, insertions: Sequence[int], deletions: Sequence[int]
+) -> int:
+    """Null words before all links, deletions first, and the rest; or either alone."""
+    n, free, rule = forest.n_source, forest.free, forest.insertion + 1
+    prefixes, deleted = [], NONE
+    for i in range(n + 1):
+        if i > 0:
+            before, deleted = deleted, forest.node()
+            forest.add(deleted, *((free,) if i == 1 else (rule, before)), deletions[i - 1])
+        prefix = forest.node()
+        forest.add(prefix, free, deleted if i > 0 else insertions[0])
+        forest.add(prefix, rule, prefix, insertions[i])
+        prefixes.append(prefix)
+    top = forest.node()
+    for i in range(n):
+        forest.add(top, rule, prefixes[i], int(X[i, n]))
+    forest.add(top, free, int(X[0, n]))
+    forest.add(top, free, prefixes[n])
+    return top
