@@ -59,15 +59,8 @@ for word in ("dog", "saw", "house", "in", "not"):
 # (Its options are the choice of a few runs, made on the pairs that are scored below.)
 
 short = [(s, t) for s, t in zip(source, target, strict=True) if max(len(s), len(t)) <= 12]
-translator = pt.Translator(
-    n_bits=16,
-    n_translations=6,
-    n_insertions=10,
-    l2=0.1,
-    max_iterations=6,
-    n_threads=1,
-    progress=False,
-)
+grammar = pt.Itg(n_bits=16, n_translations=6, n_insertions=10, l2=0.1, max_iterations=6)
+translator = pt.Translator(grammar=grammar, workers=1, progress=False)
 translator.fit([s for s, _ in short], [t for _, t in short])
 tests = [(s, t) for s, t in zip(test_source, test_target, strict=True) if len(s) <= 8]
 print(f"{len(short)} pairs to learn from, {len(tests)} to translate")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from partita.estimators.parsing.parser import DependencyParser
     from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
     from partita.estimators.tagging.tagger import Tagger
+    from partita.estimators.translation.grammars import Hiero, Itg
     from partita.estimators.translation.translator import Translator
     from partita.structures.hypergraph import Hypergraph
 
@@ -32,8 +33,10 @@ __all__ = [
     "DependencyParser",
     "HiddenMarkovAlignment",
     "HiddenMarkovTagger",
+    "Hiero",
     "Hypergraph",
     "HypergraphDistribution",
+    "Itg",
     "ItgAlignment",
     "LinearChain",
     "Model1",
@@ -50,8 +53,10 @@ _MODULES = {
     "DependencyParser": "partita.estimators.parsing.parser",
     "HiddenMarkovAlignment": "partita.estimators.alignment.models",
     "HiddenMarkovTagger": "partita.estimators.tagging.hidden_markov_tagger",
+    "Hiero": "partita.estimators.translation.grammars",
     "Hypergraph": "partita.structures.hypergraph",
     "HypergraphDistribution": "partita.distribution.hypergraph",
+    "Itg": "partita.estimators.translation.grammars",
     "ItgAlignment": "partita.estimators.alignment.models",
     "LinearChain": "partita.distribution.linear_chain",
     "Model1": "partita.estimators.alignment.models",

@@ -1,31 +1,43 @@
 """Translators: probabilities by enumeration, gradients by differences, files, and bad input."""
 
+import copy
 import itertools
+import pickle
 
+import joblib
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from partita import Translator
-from partita.estimators.translation.features import SentenceFeatures, first_weights
-from partita.estimators.translation.itg_training import pair_corpus
+from partita import Hiero, Itg, Translator
+from partita.estimators.alignment.latent import pair_corpus
+from partita.estimators.alignment.material import read_pairs
+from partita.estimators.base import NotFittedError
+from partita.estimators.translation.features import SentenceFeatures
 from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
 from partita.estimators.translation.rule_extraction import RuleLimits, extract, phrases
+from partita.features.base import RepeatedFeatures
 from partita.kernels.features import translation as translation_features
 from tests.estimators.small_translation import NOUNS, bitext
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
-SMALL = {"n_bits": 12, "max_words": 8, "n_insertions": 1, "n_threads": 1, "progress": False}
+OPTIONS = {"max_words": 8, "workers": 1, "progress": False}
+
+
+def small(passes, **options):
+    grammar = Itg(**{"n_bits": 12, "n_insertions": 1, "max_iterations": passes, **options})
+    return Translator(grammar=grammar, **OPTIONS)
 
 
 @pytest.fixture(scope="module")
 def itg():
-    return Translator(max_iterations=15, **SMALL).fit(*bitext())
+    return small(15).fit(*bitext())
 
 
 @pytest.fixture(scope="module")
 def hiero():
     source, target = bitext()
-    translator = Translator("hiero", min_count=1, n_threads=1, progress=False)
+    translator = Translator(grammar=Hiero(min_count=1), workers=1, progress=False)
     return translator.fit(2 * source, 2 * target)
 
 
@@ -45,10 +57,10 @@ def test_words_move(grammar, request):
 def test_probabilities_of_all_targets_sum_to_one():
     source = [["a", "b"], ["b"], ["a"]]
     target = [["x", "y"], ["y"], ["x"]]
-    translator = Translator(n_translations=2, max_iterations=2, **SMALL).fit(source, target)
+    translator = small(2, n_translations=2).fit(source, target)
     sentence = ["a", "b"]
-    longest = translator._model.longest(2)
-    words = translator._model.lexicon.target.names[2:]
+    longest = translator.model_.family.bound.of(2)
+    words = translator.model_.family.lexicon.target.names[2:]
     targets = [
         list(each) for m in range(longest + 1) for each in itertools.product(words, repeat=m)
     ]
@@ -63,9 +75,9 @@ def test_probabilities_of_all_targets_sum_to_one():
 
 @pytest.mark.parametrize("sentence", [["new", "new"], ["new", "a", "new"], ["a", "new"], ["x"]])
 def test_probabilities_sum_to_one_where_words_are_copied(sentence):
-    translator = Translator(n_translations=2, max_iterations=1, **SMALL)
+    translator = small(1, n_translations=2)
     translator.fit([["a", "b"], ["b"], ["a"]], [["x", "y"], ["y"], ["x"]])
-    longest = translator._model.longest(len(sentence))
+    longest = translator.model_.family.bound.of(len(sentence))
     targets = [
         list(each)
         for m in range(longest + 1)
@@ -88,12 +100,13 @@ def test_a_sentence_has_one_translation_wherever_it_stands(itg):
 
 
 def test_the_gradient_is_that_of_the_loss(itg):
-    model = itg._model
-    pairs = [model.encode_pair(x, y) for x, y in zip(*(side[:5] for side in bitext()), strict=True)]
-    assert all(model.cache.is_reachable(pair) for pair in pairs)
-    corpus = pair_corpus(pairs, model.cache, model.n_bits, n_threads=1)
+    family = itg.model_.family
+    pairs = [family.encode(x, y) for x, y in zip(*(side[:5] for side in bitext()), strict=True)]
+    assert family.are_reachable(pairs).all()
+    corpus = pair_corpus(family, pairs, None, 1)
     rng = np.random.default_rng(0)
-    weights = first_weights(model.n_bits) + 0.1 * rng.normal(size=len(model.weights))
+    weights = family.first_weights()
+    weights = weights + 0.1 * rng.normal(size=len(weights))
     _, gradient = corpus.value_and_gradient(weights)
     for _ in range(3):
         direction = rng.normal(size=len(weights))
@@ -104,16 +117,17 @@ def test_the_gradient_is_that_of_the_loss(itg):
 
 def test_the_loss_is_minus_the_log_probability(itg):
     source, target = bitext()
-    model = itg._model
-    pairs = [model.encode_pair(x, y) for x, y in zip(source, target, strict=True)]
-    corpus = pair_corpus(pairs, model.cache, model.n_bits, n_threads=1)
+    family = itg.model_.family
+    pairs = [family.encode(x, y) for x, y in zip(source, target, strict=True)]
+    corpus = pair_corpus(family, pairs, None, 1)
     expected = -itg.log_prob(source, target).sum()
-    np.testing.assert_allclose(corpus.value(model.weights), expected, **CLOSE)
+    np.testing.assert_allclose(corpus.value(itg.model_.weights), expected, **CLOSE)
 
 
 def test_features_are_a_linear_map_and_its_transpose(itg):
-    model = itg._model
-    features = SentenceFeatures([model.encode(["la", "fleur", "bleue"])], model.n_bits, n_copies=2)
+    family = itg.model_.family
+    sentence = family.sentence(["la", "fleur", "bleue"])
+    features = RepeatedFeatures(SentenceFeatures([sentence], family.n_bits), 2)
     rng = np.random.default_rng(1)
     weights, scores = rng.normal(size=features.n_weights), rng.normal(size=features.n_parts)
     one, other = features.scores(weights) @ scores, features.gradient(scores) @ weights
@@ -183,51 +197,49 @@ def test_long_sentences(itg):
             ask()
 
 
-def test_training_leaves_no_forests_of_pairs_behind(itg):
-    fresh = Translator(max_iterations=1, **SMALL).fit(*bitext())
-    assert fresh._model.cache.n_bytes == 0
-
-
 def test_pairs_that_are_skipped_are_counted():
     source, target = bitext()
     # Lengths that no other pair has: the longest target comes from the usual ones.
     bad_source = [[], ["la"], ["la"] * 30, ["fleur"]]
     bad_target = [["the"], [], ["the"] * 3, ["blue"] * 8]
-    translator = Translator(max_iterations=1, **SMALL)
+    translator = small(1)
     translator.fit(3 * source + bad_source, 3 * target + bad_target)
     counts = translator.counts_
     assert (counts.n_pairs, counts.n_empty, counts.n_long) == (3 * len(source) + 4, 2, 1)
     assert counts.n_unreachable >= 1
     assert counts.n_used + counts.n_unreachable == 3 * len(source) + 1
-    assert counts.n_edges > 0
 
 
 def test_pairs_of_hierarchical_rules_are_counted_too():
     source, target = (3 * side for side in bitext())
     # The last pairs, a fifth of all, are for the weights; rules know nothing of these words.
     source[-2:], target[-2:] = [["la"], ["une"]], [["zebra"], ["zebra"]]
-    options = {"min_count": 1, "n_threads": 1, "progress": False}
-    counts = Translator("hiero", n_tuning=3, **options).fit(source, target).counts_
+
+    def counted(n_tuning):
+        grammar = Hiero(min_count=1, n_tuning=n_tuning)
+        return Translator(grammar=grammar, workers=1, progress=False).fit(source, target).counts_
+
+    counts = counted(3)
     n_rules = int(0.8 * len(source))
-    assert (counts.n_pairs, counts.n_used, counts.n_unreachable) == (len(source), n_rules + 3, 0)
-    assert counts.n_spare == len(source) - n_rules - 3
-    counts = Translator("hiero", n_tuning=99, **options).fit(source, target).counts_
+    # Pairs are tried eight at a time.
+    n_tuned = counts.n_used - n_rules
+    assert (counts.n_pairs, counts.n_unreachable, 3 <= n_tuned <= 8) == (len(source), 0, True)
+    assert counts.n_spare == len(source) - counts.n_used
+    counts = counted(99)
     assert (counts.n_used, counts.n_unreachable, counts.n_spare) == (len(source) - 2, 2, 0)
     assert "2 not reachable by the grammar" in str(counts)
 
 
 def test_the_same_seed_gives_the_same_model_for_any_number_of_threads():
     source, target = bitext()
-    models = [
-        Translator(max_iterations=2, **{**SMALL, "n_threads": threads}).fit(source, target)
-        for threads in (1, 2)
-    ]
-    np.testing.assert_array_equal(models[0]._model.weights, models[1]._model.weights)
+    models = [small(2).set_params(workers=threads).fit(source, target) for threads in (1, 2)]
+    np.testing.assert_array_equal(models[0].model_.weights, models[1].model_.weights)
+    assert models[0].predict(source) == models[1].predict(source)
 
 
 def test_held_out_pairs_choose_the_pass():
     source, target = bitext()
-    translator = Translator(max_iterations=3, **SMALL)
+    translator = small(3)
     translator.fit(source[4:], target[4:], held_out=(source[:4], target[:4]))
     assert len(translator.training_.history) == 3
     assert all(np.isfinite(record.held_out) for record in translator.training_.history)
@@ -236,10 +248,12 @@ def test_held_out_pairs_choose_the_pass():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"grammar": "cfg"}, "grammar is 'cfg'; expected one of itg, hiero"),
-        ({"schedule": "wild"}, "schedule is 'wild'"),
-        ({"n_bits": 40}, "n_bits is 40; expected at most 28"),
-        ({"n_translations": 0}, "n_translations is 0; expected 1 or more"),
+        ({"grammar": "cfg"}, "grammar is 'cfg'; expected 'itg', 'hiero' or an object of"),
+        ({"grammar": Itg(schedule="wild")}, "schedule is 'wild'; expected 'linear', 'constant'"),
+        ({"grammar": Itg(n_bits=40)}, "n_bits is 40; expected a whole number, 4 to 28"),
+        ({"grammar": Itg(n_translations=0)}, "n_translations is 0; expected a whole number, 1"),
+        ({"grammar": Hiero(l2=-1)}, "l2 is -1; expected a number, 0 or more"),
+        ({"workers": 0}, "workers is 0"),
     ],
 )
 def test_arguments_are_checked(arguments, message):
@@ -262,21 +276,64 @@ def test_bad_input(itg):
         itg.predict([["la"]], decoder="x")
 
 
-def test_scikit_learn_can_copy_it(itg):
-    copy = Translator(**itg.get_params())
-    assert repr(copy) == repr(itg)
+@pytest.mark.parametrize("grammar", ["itg", "hiero"])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_copies_answer_alike(grammar, loaded, request, tmp_path):
+    found = request.getfixturevalue(grammar)
+    if loaded:
+        found.save(tmp_path / "model")
+        found = Translator.load(tmp_path / "model")
+        assert found.training_ is None
+    joblib.dump(found, tmp_path / "copy")
+    sentences = bitext()[0]
+    expected = found.predict(sentences)
+    for each in (
+        pickle.loads(pickle.dumps(found)),
+        copy.deepcopy(found),
+        joblib.load(tmp_path / "copy"),
+    ):
+        assert repr(each) == repr(found)
+        assert each.predict(sentences) == expected
+    assert repr(clone(found)) == repr(found)
+    assert clone(found).grammar is not found.grammar
+
+
+def test_a_pair_counts_what_it_is_said_to():
+    source, target = [["a"]] * 2, [["x"], ["y"]]
+    weights = [3.0, 1.0]
+    heavy = small(30, l2=1e-3, n_companions=0).fit(source, target, sample_weight=weights)
+    p = np.exp(heavy.log_prob([["a"]] * 2, [["x"], ["y"]]))
+    assert p[0] / p[1] == pytest.approx(3.0, rel=0.1)
+    assert heavy.score([["a"]] * 2, [["x"] * 4, ["y"] * 4], sample_weight=[0, 1]) == 0.0
+    with pytest.raises(ValueError, match="sample_weight has shape"):
+        heavy.score([["a"]], [["x"]], sample_weight=[1, 2])
+
+
+def test_entropy_and_streams(itg):
+    sentence = ["la", "fleur"]
+    p = itg.distribution(sentence).p
+    every = itg.k_best([sentence, []], 1)
+    assert every[1] == [((), 0.0)]
+    assert itg.entropy([sentence, []])[0] == pytest.approx(p.entropy[0])
+    assert itg.entropy([[]])[0] == 0.0
+    stream = itg.predict_stream(iter([sentence] * 100), chunk=2)
+    assert [next(stream), *stream] == itg.predict([sentence]) * 100
+    with pytest.raises(NotFittedError, match="this Translator has learnt nothing yet"):
+        small(1).entropy([sentence])
 
 
 @pytest.mark.parametrize(
-    ("grammar", "line"), [("itg", "maison: house"), ("hiero", "log p(target | source)")]
+    ("grammar", "line"), [("itg", "house"), ("hiero", "log p(target | source)")]
 )
 def test_what_was_learnt_can_be_read(grammar, line, request):
-    assert line in request.getfixturevalue(grammar).inspect(20)
+    report = request.getfixturevalue(grammar).inspect(20)
+    assert line in str(report)
+    assert "<table>" in report._repr_html_()
 
 
 def test_lexicon_lists():
     source, target = bitext()
-    lexicon = TranslationLexicon.learn(source, target, LexiconOptions(n_translations=2))
+    lexicon = TranslationLexicon.learn(read_pairs(source, target), LexiconOptions(n_translations=2))
     for word, other in {"maison": "house", "bleue": "blue", "la": "the"}.items():
         found = lexicon.choices(lexicon.source.number(word))
         assert lexicon.target.names[found[0]] == other

@@ -63,10 +63,11 @@ def test_pairs_are_the_marginal_likelihood(case):
     expected, _ = MarginalLikelihood()(problem.p, allowed)
     restricted = problem.p.with_scores(np.where(allowed, problem.p.scores, -np.inf))
     # The sentences of two batches, one after the other, as those of one.
-    pairs = np.column_stack([restricted.inference.log_partition, problem.p.inference.log_partition])
-    target = Neighbourhoods.pairs(len(problem.truths))
-    losses = [pairs.ravel()[target.groups == g] for g in range(len(problem.truths))]
-    assert target.observed.tolist() == [True, False] * len(problem.truths)
+    pairs = np.concatenate([restricted.inference.log_partition, problem.p.inference.log_partition])
+    target = Neighbourhoods.halves(len(problem.truths))
+    losses = [pairs[target.groups == g] for g in range(len(problem.truths))]
+    n_pairs = len(problem.truths)
+    assert target.observed.tolist() == [True] * n_pairs + [False] * n_pairs
     close(sum(-observed + all_ for observed, all_ in losses), expected[0])
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from partita import samples
 from partita.demo.page import Section, table
 from partita.demo.settings import Settings, clock
+from partita.estimators.translation.grammars import Hiero, Itg
 from partita.estimators.translation.translator import Translator
 from partita.evaluation.translations import corpus_bleu, corpus_chrf
 
@@ -73,12 +74,14 @@ def _translated(
     """The translator by ITG, and what it, its lexicon and one by phrases make of new sentences."""
     with clock() as seconds:
         translator = Translator(
+            grammar=Itg(
+                n_translations=8,
+                n_insertions=8,
+                n_companions=2,
+                n_bits=16,
+                max_iterations=settings.choose(6, 1),
+            ),
             max_words=settings.choose(MAX_WORDS, 8),
-            n_translations=8,
-            n_insertions=8,
-            n_companions=2,
-            n_bits=16,
-            max_iterations=settings.choose(6, 1),
             seed=settings.seed,
             progress=False,
         ).fit(*pairs)
@@ -89,7 +92,7 @@ def _translated(
     )
     with clock() as seconds:
         phrases = Translator(
-            "hiero", n_tuning=settings.choose(200, 20), seed=settings.seed, progress=False
+            grammar=Hiero(n_tuning=settings.choose(200, 20)), seed=settings.seed, progress=False
         ).fit(*pairs)
     found[HIERO] = phrases.predict(new)
     settings.say(

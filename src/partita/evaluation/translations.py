@@ -35,7 +35,7 @@ class BleuScore:
     precisions: tuple[float, ...]
     """Of n-grams of 1 to 4 words, 0 to 100."""
     brevity_penalty: float
-    n_words: int
+    n_words: float
     """Of the translations."""
     n_reference_words: int
 
@@ -47,24 +47,37 @@ class BleuScore:
         )
 
 
-def corpus_bleu(translations: Sequence[Words], references: Sequence[Words]) -> BleuScore:
+def corpus_bleu(
+    translations: Sequence[Words],
+    references: Sequence[Words],
+    sample_weight: Sequence[float] | FloatArray | None = None,
+) -> BleuScore:
     """BLEU-4 of a corpus (Papineni et al. 2002): one reference each, no smoothing that helps.
 
     exp(mean of log precisions of 1 to 4 words) times min(1, exp(1 - reference words / words)). An
     order without any match is counted as if it had half of one, then a quarter, and so on, as
-    sacreBLEU does ("exp"); an order that no translation is long enough for has precision 0.
+    sacreBLEU does ("exp"); an order that no translation is long enough for has precision 0. With
+    `sample_weight`, a number for each sentence, its words count so much.
 
     >>> words = "the cat sat on the mat".split()
     >>> corpus_bleu([words], [words]).score
     100.0
     """
     check_lengths(translations, references)
-    matches, totals = np.zeros(MOST_WORDS), np.zeros(MOST_WORDS)
-    for words, reference in zip(translations, references, strict=True):
+    weights = np.ones(len(references)) if sample_weight is None else np.asarray(sample_weight)
+    if weights.shape != (len(references),):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; expected ({len(references)},), a number for "
+            "each sentence."
+        )
+    matches, totals, lengths = np.zeros(MOST_WORDS), np.zeros(MOST_WORDS), np.zeros(2)
+    for words, reference, weight in zip(translations, references, weights.tolist(), strict=True):
         found, n_grams = _matches(words, reference)
-        matches += found
-        totals += n_grams
-    n_words, n_reference = sum(map(len, translations)), sum(map(len, references))
+        matches += weight * np.array(found)
+        totals += weight * np.array(n_grams)
+        lengths += weight * np.array([len(words), len(reference)])
+    # Whole numbers stay so, for people to read.
+    n_words, n_reference = (int(each) if each.is_integer() else each for each in lengths.tolist())
     penalty = _brevity(n_words, n_reference)
     shares, half = [], 1.0
     for match, total in zip(matches.tolist(), totals.tolist(), strict=True):
@@ -205,7 +218,7 @@ def _matches(words: Words, reference: Words) -> tuple[list[int], list[int]]:
     return found, [max(len(words) - order, 0) for order in range(MOST_WORDS)]
 
 
-def _brevity(n_words: int, n_reference: int) -> float:
+def _brevity(n_words: float, n_reference: float) -> float:
     if n_words >= n_reference:
         return 1.0
     return math.exp(1.0 - n_reference / n_words) if n_words else 0.0

@@ -79,6 +79,29 @@ class JoinedFeatures(FeatureMap):
             features.add_gradient(score_gradient, block)
 
 
+class RepeatedFeatures(FeatureMap):
+    """A map whose scores are wanted several times over, one copy of all behind the other.
+
+    >>> from partita.features.matrix import MatrixFeatures
+    >>> RepeatedFeatures(MatrixFeatures(np.array([[1.0, 2.0]])), 2).scores(np.ones(2))
+    array([3., 3.])
+    """
+
+    def __init__(self, features: FeatureMap, n_copies: int) -> None:
+        self.features, self.n_copies = features, n_copies
+        self.n_parts = n_copies * features.n_parts
+        self.n_weights = features.n_weights
+
+    def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
+        """The same scores for every copy."""
+        out.reshape(self.n_copies, -1)[:] += self.features.scores(weights)
+
+    def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
+        """Summed over copies."""
+        summed = score_gradient.reshape(self.n_copies, -1).sum(axis=0)
+        self.features.add_gradient(summed, out)
+
+
 def _check(name: str, values: FloatArray, n_values: int) -> None:
     if values.shape != (n_values,):
         raise ValueError(f"{name} has shape {values.shape}; expected ({n_values},).")

@@ -47,12 +47,6 @@ class Neighbourhoods:
         return cls(groups, observed, np.ones(len(groups), dtype=np.bool_))
 
     @classmethod
-    def pairs(cls, n_pairs: int) -> Self:
-        """Sentences 0, 2, 4, ... are observed; each one's neighbourhood is the next sentence."""
-        is_even = np.arange(2 * n_pairs) % 2 == 0
-        return cls(np.repeat(np.arange(n_pairs), 2), is_even, ~is_even)
-
-    @classmethod
     def halves(cls, n_pairs: int) -> Self:
         """The first half is observed, and each one's neighbourhood is its like in the second half.
 

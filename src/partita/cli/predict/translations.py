@@ -104,6 +104,8 @@ def k_best(model: Model, sentences: Sequence[tuple[str, ...]], k: int) -> list[s
     return [
         f"{index} {SEPARATOR} {' '.join(words)} {SEPARATOR} {number(value)}"
         for index, found in enumerate(model.estimator.k_best(checked(model, sentences), k))
+        # A sentence that was skipped, or is empty, has no translations, not empty ones.
+        if 0 < len(sentences[index]) <= model.estimator.max_words
         for words, value in found
     ]
 

@@ -106,8 +106,6 @@ class Bound:
 class PairFamily(ABC):
     """How pairs become sets of derivations, and what the features of their parts are."""
 
-    bound: Bound
-
     @abstractmethod
     def encode(self, source: Sequence[str], target: Sequence[str]) -> Any:
         """A pair as the other methods know it."""
@@ -145,7 +143,9 @@ class PairFamily(ABC):
 
     def log_prob(self, pair: Any, weights: FloatArray) -> float:
         """log p(y | x) of a pair; -inf where no derivation has the target."""
-        observed, every = self.batch([pair]).at(weights).inference.log_partition
+        batch = self.batch([pair])
+        scores = batch.features.scores(weights)
+        observed, every = batch.structures.infer(scores).log_partition
         return float(observed - every)
 
 
@@ -162,13 +162,15 @@ def learn_latent(
     held_out: PairMaterial | None,
     way: Callable[[int], Way],
     stage: int = 1,
+    most: int | None = None,
 ) -> Latent:
     """Weights that maximise sum of log p(y | x) - penalty, on the pairs that can be reached.
 
-    `way` says how to train on so many pairs. The likelihood of held-out pairs chooses the pass. One
-    inference of D(x, y), O(n³ m³), and one of D_n(x), O(n³ longest²), for each pair and pass.
+    `way` says how to train on so many pairs; `most` is how many are enough. The likelihood of
+    held-out pairs chooses the pass. One inference of D(x, y), O(n³ m³), and one of D_n(x),
+    O(n³ longest²), for each pair and pass.
     """
-    pairs, material = _reached(family, material)
+    pairs, material = _reached(family, material, most)
     if not pairs:
         start = family.first_weights()
         nothing = TrainingResult(start, float("nan"), 0, "There is no pair to learn from.", ())
@@ -202,14 +204,23 @@ def pair_corpus(
     return build_corpus(ContrastiveEstimation(), batches, workers=workers)
 
 
-def _reached(family: PairFamily, material: PairMaterial) -> tuple[list[Any], PairMaterial]:
+def _reached(
+    family: PairFamily, material: PairMaterial, most: int | None = None
+) -> tuple[list[Any], PairMaterial]:
     """The pairs that have a derivation, encoded, short ones first; and they themselves."""
-    lengths, _ = material.lengths
-    material = material.select(np.argsort(lengths, kind="stable"), material.counts)
-    pairs = [family.encode(*pair) for pair in zip(material.source, material.target, strict=True)]
-    is_reached = np.zeros(len(pairs), dtype=np.bool_)
-    for start in range(0, len(pairs), PAIRS_PER_BATCH):
+    pairs: list[Any] = []
+    is_reached = np.zeros(len(material), dtype=np.bool_)
+    for start in range(0, len(material), PAIRS_PER_BATCH):
+        if most is not None and is_reached.sum() >= most:
+            break
         block = slice(start, start + PAIRS_PER_BATCH)
+        sides = zip(material.source[block], material.target[block], strict=True)
+        pairs += [family.encode(*pair) for pair in sides]
         is_reached[block] = family.are_reachable(pairs[block])
+    is_tried = np.arange(len(material)) < len(pairs)
+    material = material.kept(is_tried, "n_spare")
+    is_reached = is_reached[: len(pairs)]
     kept = [pair for pair, here in zip(pairs, is_reached.tolist(), strict=True) if here]
-    return kept, material.kept(is_reached, "n_unreachable")
+    material = material.kept(is_reached, "n_unreachable")
+    order = np.argsort(material.lengths[0], kind="stable")
+    return [kept[place] for place in order.tolist()], material.select(order, material.counts)

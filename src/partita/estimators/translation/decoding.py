@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
+from partita.distribution.parts import PartDistribution
 from partita.evaluation.translations import pairwise_bleu
 from partita.structures.base import Inference
-from partita.structures.tied_forests import TiedForest
+from partita.structures.tied_forests import TiedForest, TiedForests
 
 N_GOOD = 20
 """Good translations among the candidates of minimum risk, beside what is sampled."""
@@ -46,6 +47,17 @@ class Scored:
     def inference(self) -> Inference:
         """Log-partition and marginals of the edges."""
         return self.forest.forest.infer(self.edges)
+
+    @property
+    def p(self) -> PartDistribution:
+        """The distribution over derivations, for every other question."""
+        structures = TiedForests([self.forest], [self.forest.n_parts])
+        return PartDistribution.from_flat(structures, self.scores)
+
+    @property
+    def entropy(self) -> float:
+        """Of the derivation, in nats."""
+        return float(np.ravel(self.p.entropy)[0])
 
     def best(self) -> tuple[str, ...]:
         """The target of the best derivation."""

@@ -68,41 +68,32 @@ def feature_rows(sentence: SourceSentence, n_bits: int) -> list[tuple[slice, Arr
 
 
 class SentenceFeatures(FeatureMap):
-    """The features of the parts of source sentences, each sentence `n_copies` times in a row.
+    """The features of the parts of source sentences.
 
     Weight numbers are worked out anew at every use, some 3 ns each: kept, they would take a
     hundred kilobytes a sentence.
     """
 
-    def __init__(
-        self, sentences: Sequence[SourceSentence], n_bits: int, *, n_copies: int = 1
-    ) -> None:
+    def __init__(self, sentences: Sequence[SourceSentence], n_bits: int) -> None:
         self.sentences = tuple(sentences)
         self.n_bits = n_bits
         self.n_weights = n_weights(n_bits)
-        self.n_copies = n_copies
-        sizes = np.repeat([sentence.parts.n_parts for sentence in sentences], n_copies)
-        self._offsets = offsets(sizes.astype(np.int64))
+        sizes = [sentence.parts.n_parts for sentence in sentences]
+        self._offsets = offsets(np.array(sizes, dtype=np.int64))
         self.n_parts = int(self._offsets[-1])
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
-        """The scores of the parts, the same for every copy."""
-        mine = pieces(out, self._offsets)
-        for index, sentence in enumerate(self.sentences):
-            scores = np.zeros(sentence.parts.n_parts)
+        """The scores of the parts."""
+        for sentence, scores in zip(self.sentences, pieces(out, self._offsets), strict=True):
             for block, ids in feature_rows(sentence, self.n_bits):
                 kernels.gather(weights, ids, scores[block])
             for block, values, own in _valued(sentence):
                 scores[block] += values @ weights[-N_VALUES:][own]
-            for copy in range(self.n_copies):
-                mine[self.n_copies * index + copy] += scores
 
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
-        """The gradient of the parts, summed over copies."""
+        """The gradient of the parts."""
         mine = pieces(score_gradient, self._offsets)
-        for index, sentence in enumerate(self.sentences):
-            copies = mine[self.n_copies * index : self.n_copies * (index + 1)]
-            gradient = np.sum(copies, axis=0)
+        for sentence, gradient in zip(self.sentences, mine, strict=True):
             for block, ids in feature_rows(sentence, self.n_bits):
                 kernels.scatter(gradient[block], ids, out)
             for block, values, own in _valued(sentence):

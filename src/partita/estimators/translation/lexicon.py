@@ -1,7 +1,7 @@
 """Which words a translator may write: translations, insertions and copies, from Model 1."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partita.arrays import Array, FloatArray, IntArray
-from partita.estimators.alignment.model1 import WordTable, train_model1
+from partita.estimators.alignment.em import Course, learn_directions
+from partita.estimators.alignment.material import PairMaterial
+from partita.estimators.alignment.model1 import WordTable
+from partita.estimators.groups import Runs
 from partita.structures.batch import offsets as offsets_of
 from partita.text.likeness import likeness
 from partita.text.views import suffix
@@ -23,8 +26,6 @@ LEAST_PROBABILITY = 1e-3
 N_CLASSES = 120
 """Frequent source words that are a class of their own; others are known by their ending."""
 
-Say = Callable[[str], None]
-
 
 @dataclass(frozen=True)
 class LexiconOptions:
@@ -33,9 +34,9 @@ class LexiconOptions:
     n_translations: int = 12
     """Most translations of a word."""
     n_insertions: int = 40
-    """Words that may be inserted anywhere."""
+    """WordVocabulary that may be inserted anywhere."""
     n_companions: int = 4
-    """Words that may be inserted behind a certain word only."""
+    """WordVocabulary that may be inserted behind a certain word only."""
     n_iterations: int = 5
     """Of Model 1, in each direction."""
 
@@ -82,15 +83,11 @@ class TranslationLexicon:
     translations: WordLists
     companions: WordLists
     insertions: IntArray
-    """Words that may be inserted anywhere."""
+    """WordVocabulary that may be inserted anywhere."""
 
     @classmethod
     def learn(
-        cls,
-        source: Sequence[Sequence[str]],
-        target: Sequence[Sequence[str]],
-        options: LexiconOptions | None = None,
-        say: Say | None = None,
+        cls, pairs: PairMaterial, options: LexiconOptions | None = None, runs: Runs | None = None
     ) -> Self:
         """Model 1 in both directions on a bitext, and the best pairs of words in either.
 
@@ -99,31 +96,27 @@ class TranslationLexicon:
         best link is to the empty word, or to a source word that has a likelier partner; frequently
         inserted words may be inserted anywhere, others behind the word whose partner they lost.
 
-        >>> lexicon = TranslationLexicon.learn(
-        ...     [["la", "maison"], ["la"]], [["the", "house"], ["the"]]
-        ... )
+        >>> from partita.estimators.alignment.material import read_pairs
+        >>> pairs = read_pairs([["la", "maison"], ["la"]], [["the", "house"], ["the"]])
+        >>> lexicon = TranslationLexicon.learn(pairs)
         >>> lexicon.target.names[lexicon.choices(lexicon.source.number("la"))[0]]
         'the'
         """
-        options = options or LexiconOptions()
-        sides = WordVocabulary.learn(source), WordVocabulary.learn(target)
-        numbers = sides[0].encode(source), sides[1].encode(target)
+        options, runs = options or LexiconOptions(), runs or Runs(progress=False, workers=1)
+        sides = WordVocabulary.learn(pairs.source), WordVocabulary.learn(pairs.target)
+        numbers = sides[0].encode(pairs.source), sides[1].encode(pairs.target)
         sizes = len(sides[0]), len(sides[1])
-        tell = say or (lambda text: None)
-        tables: list[WordTable] = []
-        for one, other, name in ((0, 1, "target given source"), (1, 0, "source given target")):
-            table = train_model1(
-                numbers[one],
-                numbers[other],
-                sizes[one],
-                sizes[other],
-                n_iterations=options.n_iterations,
-            )
-            tell(f"Model 1, {name}: {len(table.probabilities):,} pairs of words")
-            tables.append(table)
-        pairs = _candidates(tables[0], tables[1], options.n_translations)
-        values = _values(pairs, tables[0], tables[1], *sides)
-        translations = WordLists.of(pairs, values, sizes[0])
+        models, _ = learn_directions(
+            (*numbers, *sizes),
+            Course(options.n_iterations),
+            weights=pairs.weights,
+            workers=runs.workers,
+            progress=runs.progress,
+        )
+        tables = [model.table for model in models]
+        entries = _candidates(tables[0], tables[1], options.n_translations)
+        values = _values(entries, tables[0], tables[1], *sides)
+        translations = WordLists.of(entries, values, sizes[0])
         anywhere, behind = _inserted(tables[0], *numbers)
         insertions = np.array(
             sorted(word for word, _ in anywhere.most_common(options.n_insertions)), dtype=np.int64

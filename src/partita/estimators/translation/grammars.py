@@ -1,0 +1,176 @@
+"""The kinds of translators, as objects of options: inversion transduction, hierarchical rules."""
+
+from abc import abstractmethod
+from collections import Counter
+from typing import Literal, NamedTuple
+
+from partita.estimators.alignment.em import Course, learn_directions
+from partita.estimators.alignment.latent import Bound, LatentOptions, learn_latent
+from partita.estimators.alignment.material import PairCounts, PairMaterial
+from partita.estimators.alignment.symmetrise import symmetrise
+from partita.estimators.groups import Runs
+from partita.estimators.options import Declared, at_least, between, declared, option
+from partita.estimators.runs import Way, tell
+from partita.estimators.translation.hiero_family import HieroFamily
+from partita.estimators.translation.hiero_grammar import HieroRules
+from partita.estimators.translation.hiero_model import HieroModel
+from partita.estimators.translation.itg_family import ItgFamily
+from partita.estimators.translation.itg_model import ItgModel
+from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
+from partita.estimators.translation.rule_extraction import RuleLimits, RulePair, extract
+from partita.estimators.translation.translation_model import TranslationModel
+from partita.text.word_vocabulary import WordVocabulary
+from partita.training import LBFGS, TrainingResult
+
+MOST_TRIED = 8
+"""Pairs that are tried for each one that is to be found reachable by hierarchical rules."""
+LEAST_EXTRACTION = 0.8
+"""At least this share of the pairs gives rules."""
+HMM_ITERATIONS = 5
+
+
+class LearntTranslations(NamedTuple):
+    """What a grammar learnt, and how."""
+
+    model: TranslationModel
+    training: TrainingResult
+    counts: PairCounts
+
+
+@declared
+class TranslationGrammar(Declared):
+    """A kind of translator: its options, and how it learns."""
+
+    model1_iterations: int = option(5, "iterations of Model 1", at_least(1))
+
+    @abstractmethod
+    def learn(
+        self, full: PairMaterial, pairs: PairMaterial, held_out: PairMaterial | None, runs: Runs
+    ) -> LearntTranslations:
+        """From all pairs that have words on both sides, and those of them that are short enough."""
+
+
+@declared
+class Itg(LatentOptions, TranslationGrammar):
+    """An inversion transduction grammar in its normal form, one derivation for each alignment.
+
+    Words are linked, deleted and inserted; neighbouring blocks keep their order or change it. Model
+    1, trained in both directions, proposes translations. Features are hashed; they see the words of
+    the whole source sentence around each rule.
+    """
+
+    n_insertions: int = option(40, "words that may be inserted anywhere", at_least(0))
+    n_companions: int = option(
+        4, "words that may be inserted behind a certain word only", at_least(0)
+    )
+    n_bits: int = option(
+        22,
+        "there are 2**n_bits hashed weights. A sentence of 15 words has some 25,000 features, so "
+        "that a few hundred pairs fill 2**20: 22 was better on held-out pairs, if slower",
+        between(4, 28),
+    )
+
+    def learn(
+        self, full: PairMaterial, pairs: PairMaterial, held_out: PairMaterial | None, runs: Runs
+    ) -> LearntTranslations:
+        """The lexicon from all pairs, the weights from short ones that it can reach."""
+        options = LexiconOptions(
+            self.n_translations, self.n_insertions, self.n_companions, self.model1_iterations
+        )
+        lexicon = TranslationLexicon.learn(full, options, runs)
+        family = ItgFamily(lexicon, self.n_bits, Bound.fitted(*pairs.lengths))
+        found = learn_latent(
+            family, pairs, held_out, lambda n_pairs: self.way(runs, family, n_pairs)
+        )
+        return LearntTranslations(
+            ItgModel(family, found.training.weights), found.training, found.counts
+        )
+
+
+@declared
+class Hiero(TranslationGrammar):
+    """Rules with up to two gaps, out of pairs that hidden Markov models aligned (Chiang 2007).
+
+    A dozen features, such as how often a rule was seen. A pair that gave rules is reached by its
+    own long ones, and would teach that all long rules are good; so weights are learnt from pairs
+    that gave none, or from held-out ones.
+    """
+
+    n_targets: int = option(10, "translations of a source side", at_least(1))
+    min_count: int = option(2, "how often a rule with gaps must be seen", at_least(1))
+    longest_phrase: int = option(10, "most words under a rule", at_least(1))
+    n_tuning: int = option(
+        200, "how many pairs, none of which gave rules, the weights are learnt from", at_least(0)
+    )
+    l2: float = option(
+        1.0, "l2 / 2 times the squares of the weights is added to the loss", at_least(0)
+    )
+
+    def learn(
+        self, full: PairMaterial, pairs: PairMaterial, held_out: PairMaterial | None, runs: Runs
+    ) -> LearntTranslations:
+        """Rules from most pairs, weights from the others (or from held-out ones, where given)."""
+        n_tried = MOST_TRIED * self.n_tuning
+        least = max(int(LEAST_EXTRACTION * len(pairs)), len(pairs) - n_tried)
+        n_rules = len(pairs) if held_out is not None else least
+        teaching = pairs.select(range(n_rules), pairs.counts)
+        tuning = pairs.select(range(n_rules, len(pairs)), PairCounts(len(pairs) - n_rules))
+        if held_out is not None:
+            tuning = held_out.select(range(min(len(held_out), n_tried)), PairCounts(0))
+        family = HieroFamily(self._rules(teaching, runs), self.longest_phrase)
+        tell(
+            runs,
+            f"{len(family.rules.targets):,} rules over {len(family.rules.sources):,} source sides",
+        )
+        found = learn_latent(
+            family,
+            tuning,
+            None,
+            lambda n_pairs: Way(runs, LBFGS(), family.penalty(self.l2)),
+            most=self.n_tuning,
+        )
+        counts = pairs.counts
+        if held_out is None:
+            counts = counts.plus("n_unreachable", found.counts.n_unreachable)
+            counts = counts.plus("n_spare", found.counts.n_spare)
+        return LearntTranslations(
+            HieroModel(family, found.training.weights), found.training, counts
+        )
+
+    def _rules(self, pairs: PairMaterial, runs: Runs) -> HieroRules:
+        """Both directions of the HMM aligner, symmetrised, and the rules of their links."""
+        words = WordVocabulary.learn(pairs.source), WordVocabulary.learn(pairs.target)
+        numbers = words[0].encode(pairs.source), words[1].encode(pairs.target)
+        (forward, backward), _ = learn_directions(
+            (*numbers, len(words[0]), len(words[1])),
+            Course(self.model1_iterations, HMM_ITERATIONS),
+            weights=pairs.weights,
+            workers=runs.workers,
+            progress=runs.progress,
+        )
+        counts: Counter[RulePair] = Counter()
+        limits = RuleLimits(longest_phrase=self.longest_phrase)
+        both = zip(forward.best(*numbers), backward.best(numbers[1], numbers[0]), strict=True)
+        for index, (there, back) in enumerate(both):
+            links = symmetrise(
+                [(int(i), j) for j, i in enumerate(there) if i >= 0],
+                [(i, int(j)) for i, j in enumerate(back) if j >= 0],
+                "grow-diag",
+            )
+            weight = 1 if pairs.weights is None else float(pairs.weights[index])
+            for rule in extract(
+                numbers[0][index].tolist(), numbers[1][index].tolist(), links, limits
+            ):
+                counts[rule] += weight  # type: ignore[assignment]
+        return HieroRules.of(
+            counts,
+            words,
+            (forward.table, backward.table),
+            n_targets=self.n_targets,
+            min_count=self.min_count,
+        )
+
+
+GrammarName = Literal["itg", "hiero"]
+GRAMMARS: dict[str, type[TranslationGrammar]] = {"itg": Itg, "hiero": Hiero}
+"""By the short form of an object with default options."""
