@@ -37,7 +37,7 @@ class BleuScore:
     brevity_penalty: float
     n_words: float
     """Of the translations."""
-    n_reference_words: int
+    n_reference_words: float
 
     def __str__(self) -> str:
         precisions = "/".join(f"{value:.1f}" for value in self.precisions)
