@@ -29,8 +29,9 @@ def test_flags_are_the_declared_options(kind):
             continue
         flag = flag_of(option.name)
         if option.kind.is_switch:
-            for given, expected in ((flag, True), (f"--no-{flag[2:]}", False)):
-                options = build_parser().parse_args([*command, given])
+            ways = [([flag, choice], choice) for choice in option.kind.choices] or [([flag], True)]
+            for given, expected in (*ways, ([f"--no-{flag[2:]}"], False)):
+                options = build_parser().parse_args([*command, *given])
                 assert read_options(options, owner) == {option.name: expected}
         elif option.about.metavar not in ("FILE", "MODEL"):
             text = option.kind.choices[-1] if option.kind.choices else "3"

@@ -160,7 +160,7 @@ def test_arcs_that_may_not_cross(run, tmp_path):
     assert status == 0
     status, out, err = run(line + "--projective", arcs=tmp_path / "arcs")
     assert (status, out) == (2, "")
-    assert "bare.conllu, line 35: no tree whose arcs do not cross and with one root has" in err
+    assert "bare.conllu, line 35: the sentence has no tree whose arcs do not cross" in err
     assert "required of sentence 's5'" in err
 
 
@@ -266,6 +266,13 @@ def test_rules_without_trees(run, tmp_path):
     assert out.split("\n")[4].split("\t")[6] == "0"
 
 
+def test_relations_together_with_arcs(run, tmp_path):
+    line = f"train parser train.conllu -o {{model}} --labels joint {SMALL}"
+    assert run(line, model=tmp_path / "model")[0] == 0
+    status, out, _ = run("predict {model} bare.conllu", model=tmp_path / "model")
+    assert (status, out) == (0, conllu(TREES[:5]))
+
+
 def test_a_table_of_rules_and_its_share(run, tmp_path):
     (tmp_path / "table").write_text("ROOT\tVERB\nVERB\tNOUN\nNOUN\tDET\nNOUN\tADJ\n")
     line = (
@@ -315,9 +322,9 @@ MISTAKES = [
     ("predict parser.model bare.conllu --required {0}/arc", "arc, line 2: found the arc from 9"),
     ("predict parser.model bare.conllu --required {0}/line", "line, line 1: found '1 2'"),
     ("predict parser.model bare.conllu --forbidden {0}/sentence", "sentence, line 1: found"),
-    ("predict parser.model bare.conllu --required {0}/twice", "line 3: no tree "),
+    ("predict parser.model bare.conllu --required {0}/twice", "line 3: the sentence has no tree "),
     ("predict parser.model bare.conllu --draw {0}/cycle", "Is a file; name a directory"),
-    ("predict parser.model bare.conllu --draw none/x", "there is no folder"),
+    ("predict parser.model bare.conllu --draw none/x", "No such directory"),
     ("predict parser.model {0}/loop --keep-heads", "loop, line 3: the words 1 -> 2 -> 1"),
     ("evaluate parser.model bare.conllu", "no word has a head"),
     ("evaluate parser.model train.conllu --samples 0", "--samples is 0"),

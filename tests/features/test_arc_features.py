@@ -1,5 +1,6 @@
 """Arc features against features that are spelt out, one arc at a time, in plain Python."""
 
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -9,6 +10,7 @@ from partita.estimators.parsing.explain import Namer, arc_weights
 from partita.estimators.parsing.model import KeyedWords, ParserModel
 from partita.features.arc_keys import KeyMaker
 from partita.features.arcs import ArcFeatures, most_places
+from partita.features.labelled_arcs import LabelledArcs, SharedArcs
 from partita.structures.spanning_trees import SpanningTrees
 from partita.text.arc_templates import parse_arc_templates
 from partita.text.known_values import KnownValues
@@ -202,6 +204,42 @@ def test_gradient_is_the_transpose(made):
     )
 
 
+def test_labelled_arcs_have_a_row_of_weights_for_each_feature(made):
+    # Templates of words at both ends or at one.
+    maker, encoded, _, _ = made
+    templates = tuple(t for t in maker.templates if t.kind in ("pair", "head", "modifier"))
+    words, n_labels = encoded.words, 3
+    keys = replace(maker, templates=templates).keys(words)
+    trees = SpanningTrees(words.n_words, n_labels)
+    features = LabelledArcs(trees, keys, words.first_nodes[:-1], BITS)
+    rng = np.random.default_rng(4)
+    weights, slopes = rng.normal(size=features.n_weights), rng.normal(size=features.n_parts)
+    table, expected = weights.reshape(2**BITS, n_labels), np.zeros((2**BITS, n_labels))
+    scores = trees.split(features.scores(weights))
+    for sentence, found, given in zip(SENTENCES, scores, trees.split(slopes), strict=True):
+        for head, modifier in arcs_of(len(sentence)):
+            pairs = naive_places(templates, sentence, head, modifier)
+            rows = [row for both in pairs for row in both]
+            total = table[rows].sum(axis=0)
+            np.testing.assert_allclose(found[head, modifier], total, rtol=0, atol=1e-9)
+            np.add.at(expected, rows, given[head, modifier])
+        # Cells that are no arc have no features.
+        assert not found[:, 0].any()
+        assert not found[np.arange(len(found)), np.arange(len(found))].any()
+    np.testing.assert_allclose(features.gradient(slopes), expected.ravel(), rtol=0, atol=1e-9)
+
+
+def test_features_that_labels_share(made):
+    features = made[-1]
+    shared = SharedArcs(features, 3)
+    rng = np.random.default_rng(5)
+    weights, slopes = rng.normal(size=shared.n_weights), rng.normal(size=shared.n_parts)
+    expected = np.repeat(features.scores(weights), 3)
+    np.testing.assert_array_equal(shared.scores(weights), expected)
+    product = weights @ shared.gradient(slopes)
+    np.testing.assert_allclose(product, expected @ slopes, rtol=0, atol=1e-9)
+
+
 def test_names_belong_to_the_weights(made):
     maker, encoded, trees, features = made
     model = ParserModel(maker, BITS, False, True, ())
@@ -216,13 +254,12 @@ def test_names_belong_to_the_weights(made):
 
 def test_names_say_what_holds(made):
     maker, encoded, _, _ = made
-    model = ParserModel(maker, BITS, False, True, ())
-    names = [feature.name for feature in Namer(model, encoded.words, 0).features(3, 5)]
+    names = [feature.name for feature in Namer(maker, encoded.words, 0).features(3, 5)]
     assert "head.FORM=see modifier.FORM=cats right" in names
     assert "head.UPOS=VERB between.UPOS=DET modifier.UPOS=NOUN right" in names
     assert "head.UPOS=VERB modifier.UPOS=NOUN between.UPOS=VERB:0 right" in names
     assert "head.FEATS.each=Mood=Ind modifier.FEATS.each=Case=Acc right" in names
-    names = [feature.name for feature in Namer(model, encoded.words, 0).features(0, 1)]
+    names = [feature.name for feature in Namer(maker, encoded.words, 0).features(0, 1)]
     assert "head.FORM=<root> modifier.FORM=the right" in names
 
 

@@ -156,7 +156,16 @@ def _add_flags(parser: argparse.ArgumentParser, options: "Sequence[Option]", tit
         if not each.about.is_flag:
             continue
         default = "" if each.default is None else f" (default: {each.default})"
-        if each.kind.is_switch:
+        if each.kind.is_switch and each.kind.choices:
+            # Several ways to do something, or --no-... for none of them.
+            group.add_argument(
+                flag_of(f"no_{each.name}"),
+                dest=each.name,
+                action="store_false",
+                default=argparse.SUPPRESS,
+                help=f"without {each.name.replace('_', ' ')}",
+            )
+        elif each.kind.is_switch:
             group.add_argument(
                 flag_of(each.name),
                 action=argparse.BooleanOptionalAction,

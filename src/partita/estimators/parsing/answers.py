@@ -11,7 +11,7 @@ from partita.data.dependencies import sentence_name
 from partita.data.sentences import Sentence
 from partita.distribution.trees import Tree
 from partita.estimators.answers import Asked
-from partita.estimators.parsing.labels import LabelModel, one_subject
+from partita.estimators.parsing.labels import Labels, one_subject
 from partita.estimators.parsing.model import KeyedWords
 from partita.objectives.partial import known_heads
 from partita.structures.base import Structure
@@ -109,7 +109,7 @@ def agreeing(p: Tree, heads: Sequence[IntArray]) -> FloatArray:
 class Labeller:
     """Gives arcs of whole trees their labels."""
 
-    model: LabelModel
+    model: Labels
     weights: FloatArray
 
     def tables(

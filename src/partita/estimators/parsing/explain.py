@@ -6,13 +6,13 @@ order in which the kernel has them.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import Array, FloatArray, IntArray
 from partita.estimators.explain import (
     Cell,
     Contribution,
@@ -22,8 +22,10 @@ from partita.estimators.explain import (
     Table,
     netted,
 )
-from partita.estimators.parsing.model import KeyedWords, ParserModel
+from partita.estimators.parsing.model import KeyedWords, ParserModel, without_labels
+from partita.features.arc_keys import KeyMaker
 from partita.features.arcs import distance_slots, places, table, with_distance
+from partita.features.labelled_arcs import row_places
 from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS
 from partita.text.arc_templates import ArcTemplate
 from partita.text.fields import RoleField
@@ -178,8 +180,10 @@ def explain_word(
         )
     encoded = model.encode([sentence])
     (piece,) = model.pieces(encoded)
-    p = piece.at(weights)
-    (best,), (marginals,) = p.best.structures, p.marginals
+    labelled = piece.at(weights)
+    # Of arcs with labels the best trees with their labels are compared.
+    p = without_labels(labelled, best=True)
+    (best,), (marginals,) = p.best.structures, without_labels(labelled).marginals
     arcs = np.ones_like(marginals, dtype=np.bool_)
     arcs[best[word], word + 1] = False
     others = p.structures.argmax(np.where(arcs.ravel(), p.scores, -np.inf))
@@ -228,25 +232,23 @@ def arc_weights(
 ) -> list[list[tuple[Feature, float]]]:
     """For each of some arcs of a sentence its features and their weights, which sum to its score.
 
-    Each feature comes twice: with the direction of the arc, and with its distance as well.
+    Each feature comes twice: with the direction of the arc, and with its distance as well. An arc
+    with labels has its best one.
     """
-    words = encoded.words
+    words, ends = encoded.words, list(zip(heads.tolist(), modifiers.tolist(), strict=True))
     first, n_words = int(words.first_nodes[sentence]), int(words.n_words[sentence])
-    found = places(encoded.keys, first, n_words, heads, modifiers, model.n_bits)
-    hashed = table(weights)
-    namer = Namer(model, words, sentence)
-    result = []
-    for plain, head, modifier in zip(found, heads.tolist(), modifiers.tolist(), strict=True):
-        further = with_distance(plain, head, modifier)
-        suffix = distance_name(head, modifier)
-        pairs: list[tuple[Feature, float]] = []
-        for feature, here, there in zip(
-            namer.features(head, modifier), plain, further, strict=True
-        ):
-            pairs.append((feature, float(hashed[here])))
-            longer = feature._replace(name=f"{feature.name} {suffix}")
-            pairs.append((longer, float(hashed[there])))
-        result.append(pairs)
+    plain = places(encoded.keys, first, n_words, heads, modifiers, model.n_bits)
+    hashed, namer = table(weights[: model.n_arc_weights]), Namer(model.maker, words, sentence)
+    result = [namer.weights(*arc, hashed, here) for arc, here in zip(ends, plain, strict=True)]
+    labels, keys = model.labels, encoded.label_keys
+    if labels is not None and keys is not None:
+        rows = row_places(keys, first + heads, first + modifiers, labels.n_bits)
+        by_label = weights[model.n_arc_weights :].reshape(-1, len(labels.names))
+        namer = Namer(labels.maker, words, sentence)
+        for arc, row, found in zip(ends, rows.astype(np.int64), result, strict=True):
+            best = int(by_label[row].sum(axis=0).argmax())
+            prefix = f"label={labels.names[best]} "
+            found += namer.weights(*arc, by_label[:, best], row[: len(row) // 2], prefix)
     return result
 
 
@@ -258,16 +260,28 @@ def distance_name(head: int, modifier: int) -> str:
 class Namer:
     """Says in words what the features of the arcs of one sentence are."""
 
-    def __init__(self, model: ParserModel, words: Words, sentence: int) -> None:
-        self._model, self._words = model, words
+    def __init__(self, maker: KeyMaker, words: Words, sentence: int) -> None:
+        self._maker, self._words = maker, words
         self._first = int(words.n_words[:sentence].sum())
         self._n_words = int(words.n_words[sentence])
+
+    def weights(
+        self, head: int, modifier: int, hashed: FloatArray, plain: Array, prefix: str = ""
+    ) -> list[tuple[Feature, float]]:
+        """All features of an arc and their weights, each without and then with the distance."""
+        suffix, found = distance_name(head, modifier), []
+        further = with_distance(plain, head, modifier)
+        features = self.features(head, modifier)
+        for (template, name), *both in zip(features, plain, further, strict=True):
+            for text, place in zip((name, f"{name} {suffix}"), both, strict=True):
+                found.append((Feature(template, prefix + text), float(hashed[place])))
+        return found
 
     def features(self, head: int, modifier: int) -> list[Feature]:
         """All features of an arc, in the kernel's order."""
         side = "right" if head < modifier else "left"
         found = []
-        for template in self._model.maker.ordered:
+        for template in self._maker.ordered:
             fields = template.fields
             values = [self._values(field, head, modifier) for field in fields]
             # The kernel goes through the head's set first, then the modifier's, then the kinds.
@@ -298,7 +312,7 @@ class Namer:
             outside = [] if field.field.is_multiple else [ROOT if word == 0 else EDGE]
             return [SHOWN[value] for value in outside]
         sight = field.column, field.field.view
-        known = self._model.maker.known
+        known = self._maker.known
         if field.field.is_multiple:
             (values,) = known.members(sight, [self._raw(field, word)])
         else:
@@ -306,7 +320,7 @@ class Namer:
         return [SHOWN.get(value, value) for value in values]
 
     def _kind(self, value: str) -> str:
-        kinds = self._model.maker.kinds
+        kinds = self._maker.kinds
         return SHOWN.get(value, value) if value in kinds else f"<other {MOST_KINDS - 1}>"
 
     def _raw(self, field: RoleField, word: int) -> str:
@@ -330,8 +344,9 @@ def strongest_features(
     `trees` has numbers of sentences and their heads.
     """
     found: dict[str, dict[str, float]] = {t.text: {} for t in model.maker.ordered}
+    plain = replace(model, labels=None)
     for sentence, tree in trees:
-        rows = arc_weights(model, weights, encoded, tree, np.arange(1, len(tree) + 1), sentence)
+        rows = arc_weights(plain, weights, encoded, tree, np.arange(1, len(tree) + 1), sentence)
         for row in rows:
             # Every second one has the distance, too.
             for feature, weight in row[::2]:

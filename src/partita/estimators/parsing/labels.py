@@ -4,6 +4,7 @@ Each word's label is drawn from a multinomial distribution whose features may lo
 tree: at head and modifier, their neighbours, siblings, children, and the head's head.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,6 @@ import numpy as np
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.features.label_rows import label_rows
 from partita.features.rows import RowFeatures
-from partita.structures.chains import Chains
 from partita.text.attributes import Attributes
 from partita.text.known_values import KnownValues
 from partita.text.label_templates import LabelTemplate, parse_label_templates
@@ -22,13 +22,19 @@ from partita.text.words import Words
 
 
 @dataclass(frozen=True)
-class LabelModel:
-    """All of a model of labels but its weights, which are (2**n_bits, n_labels)."""
+class Labels(ABC):
+    """The labels of arcs, and how they are told; the weights are (2**n_bits, n_labels)."""
 
     names: tuple[str, ...]
-    templates: tuple[LabelTemplate, ...]
-    known: KnownValues
     n_bits: int
+
+    @abstractmethod
+    def attributes(self, words: Words, heads: IntArray) -> Attributes:
+        """A row of hashed features for each word; `heads` of all sentences end to end."""
+
+    @abstractmethod
+    def header(self) -> dict[str, Any]:
+        """What a model file keeps, beside the number of bits."""
 
     @property
     def n_weights(self) -> int:
@@ -39,6 +45,28 @@ class LabelModel:
     def numbers(self) -> dict[str, int]:
         """The number of each label."""
         return {name: number for number, name in enumerate(self.names)}
+
+    def features(self, rows: Attributes) -> RowFeatures:
+        """Scores of all labels of all rows."""
+        n_labels, n_rows = len(self.names), rows.n_rows
+        starts = np.arange(n_rows) * n_labels
+        return RowFeatures(rows, starts, n_labels, 2**self.n_bits, n_rows * n_labels)
+
+    def log_probabilities(self, weights: FloatArray, words: Words, heads: IntArray) -> FloatArray:
+        """log p(label | tree) of all words, (n_words, n_labels)."""
+        rows = self.attributes(words, heads)
+        scores = self.features(rows).scores(weights).reshape(-1, len(self.names))
+        scores -= scores.max(axis=1, keepdims=True)
+        scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        return scores
+
+
+@dataclass(frozen=True)
+class LabelModel(Labels):
+    """Labels by a model of their own, which is asked when the tree is known."""
+
+    templates: tuple[LabelTemplate, ...]
+    known: KnownValues
 
     def header(self) -> dict[str, Any]:
         """What a model file keeps, beside the number of bits."""
@@ -53,29 +81,11 @@ class LabelModel:
         """From what a model file kept."""
         templates = parse_label_templates("\n".join(header["templates"]))
         known = KnownValues.restored(header["known"])
-        return cls(tuple(header["names"]), templates, known, n_bits)
+        return cls(tuple(header["names"]), n_bits, templates, known)
 
     def attributes(self, words: Words, heads: IntArray) -> Attributes:
         """A row of hashed features for each word; `heads` of all sentences end to end."""
         return label_rows(self.templates, self.known, words, heads, self.n_bits)
-
-    def features(self, rows: Attributes) -> RowFeatures:
-        """Scores of all labels of all rows."""
-        n_labels, n_rows = len(self.names), rows.n_rows
-        starts = np.arange(n_rows) * n_labels
-        return RowFeatures(rows, starts, n_labels, 2**self.n_bits, n_rows * n_labels)
-
-    def chains(self, n_rows: int) -> Chains:
-        """Every row on its own."""
-        return Chains(np.ones(n_rows, dtype=np.int64), len(self.names), shared=False)
-
-    def log_probabilities(self, weights: FloatArray, words: Words, heads: IntArray) -> FloatArray:
-        """log p(label | tree) of all words, (n_words, n_labels)."""
-        rows = self.attributes(words, heads)
-        scores = self.features(rows).scores(weights).reshape(-1, len(self.names))
-        scores -= scores.max(axis=1, keepdims=True)
-        scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
-        return scores
 
 
 def one_subject(log_probabilities: FloatArray, owners: IntArray, is_subject: BoolArray) -> IntArray:

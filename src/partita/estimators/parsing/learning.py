@@ -12,10 +12,10 @@ from partita.arrays import FloatArray, IntArray
 from partita.data.arc_rules import ArcRule
 from partita.data.dependencies import UNKNOWN
 from partita.distribution.linear_chain import LinearChain
-from partita.estimators.parsing.labels import LabelModel
+from partita.estimators.parsing.joint import ArcLabels, arc_label_templates
+from partita.estimators.parsing.labels import LabelModel, Labels
 from partita.estimators.parsing.material import (
     ArcExpectations,
-    HeadKnowledge,
     TreeMaterial,
     read_material,
 )
@@ -24,6 +24,7 @@ from partita.estimators.runs import Way, learn, n_stages, run
 from partita.estimators.supervision import Known, Lessons, course_of
 from partita.features.arc_keys import KeyMaker
 from partita.objectives import Counts, Likelihood
+from partita.structures.chains import Chains
 from partita.text.arc_templates import (
     ArcTemplate,
     columns_of,
@@ -63,8 +64,9 @@ class Learnt:
 
     prepared: Prepared
     training: TrainingResult
-    label_model: LabelModel | None = None
+    labels: Labels | None = None
     label_weights: FloatArray | None = None
+    """Of a second model; the others are among those of the arcs."""
 
 
 def fit_parser(
@@ -73,6 +75,8 @@ def fit_parser(
     """Models of arcs and of labels, and their weights; `held_out` says when to stop."""
     prepared = prepare(options, material)
     training, stage = _trained(options, prepared, held_out)
+    if prepared.model.labels is not None:
+        return Learnt(prepared, training, prepared.model.labels)
     if not options.labels or material.labels is None:
         return Learnt(prepared, training)
     label_model, second = _trained_labels(options, prepared, stage)
@@ -89,12 +93,19 @@ def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
     if projective:
         material = material.lifted(single_root=options.single_root)
     words = read_tree_words(material.sentences)
+    labels = None
+    if options.labels == "joint" and material.labels is not None:
+        templates = arc_label_templates(tuple(words.columns))
+        maker = KeyMaker.learn(templates, words, options.min_count)
+        labels = ArcLabels(_label_names(material), options.label_bits, maker)
+        material = material.numbered(labels.numbers)
     model = ParserModel(
         KeyMaker.learn(_templates(options, words), words, options.min_count),
         options.n_bits,
         projective,
         options.single_root,
         tuple(name for name in NAMES if name in words.columns),
+        labels,
     )
     return Prepared(model, model.encode_words(words), material)
 
@@ -148,7 +159,7 @@ def lessons_of(options: "DependencyParser", prepared: Prepared) -> Lessons:
     weights, rules = material.sample_weight, options.rules
     return Lessons(
         _pieces(model, encoded._replace(order=order), material.known, most),
-        HeadKnowledge([material.heads[index] for index in order]),
+        material.knowledge(order),
         course_of(options.objective),
         None if weights is None else weights[order],
         options.entropy_term(),
@@ -177,14 +188,16 @@ def _expectations(
 
 
 def _held_out(model: ParserModel, given: Sequence[Any]) -> Lessons:
-    """Sentences to judge by: a tuple of them and their heads, or sentences with columns."""
-    sentences, heads = given if isinstance(given, tuple) else (given, None)
-    material = read_material(sentences, heads, None, single_root=model.single_root)
+    """Sentences to judge by: a tuple of them, heads and labels, or sentences with columns."""
+    sentences, *trees = given if isinstance(given, tuple) else (given,)
+    heads, labels = (*trees, None, None)[:2]
+    material = read_material(sentences, heads, labels, single_root=model.single_root)
+    if model.labels is not None and material.labels is not None:
+        material = material.numbered(model.labels.numbers)
     order = material.order()
     encoded = model.encode(material.sentences)._replace(order=order)
-    knowledge = HeadKnowledge([material.heads[index] for index in order])
     pieces = _pieces(model, encoded, material.known, CACHED_PARTS)
-    return Lessons(pieces, knowledge, what="heads")
+    return Lessons(pieces, material.knowledge(order), what="heads")
 
 
 def _first_weights(options: "DependencyParser", model: ParserModel) -> FloatArray | None:
@@ -205,6 +218,18 @@ def _first_weights(options: "DependencyParser", model: ParserModel) -> FloatArra
 # ---------------------------------------------------------------------- labels
 
 
+def _label_names(material: TreeMaterial) -> tuple[str, ...]:
+    """The labels of sentences with whole trees, in order."""
+    pairs = zip(material.labels or (), material.known, strict=True)
+    found = {name for labels, known in pairs if known is Known.ALL for name in labels}
+    if not found.difference(UNKNOWN):
+        raise ValueError(
+            "no sentence has all heads and a label; expected some to learn labels from. Set "
+            "labels=False for a parser without labels."
+        )
+    return tuple(sorted(found.difference(UNKNOWN)))
+
+
 def _trained_labels(
     options: "DependencyParser", prepared: Prepared, stage: int
 ) -> tuple[LabelModel, TrainingResult]:
@@ -213,16 +238,10 @@ def _trained_labels(
     assert material.labels is not None
     order = material.order(options.seed)[: material.known.count(Known.ALL)]
     given = [name for index in order for name in material.labels[index]]
-    names = tuple(sorted(set(given).difference(UNKNOWN)))
-    if not names:
-        raise ValueError(
-            "no sentence has all heads and a label; expected some to learn labels from. Set "
-            "labels=False for a parser without labels."
-        )
     templates = default_label_templates(tuple(encoded.words.columns))
     fields = [each.field for template in templates for each in template.fields]
     known = KnownValues.learn(encoded.words, fields, options.min_count)
-    model = LabelModel(names, templates, known, options.label_bits)
+    model = LabelModel(_label_names(material), options.label_bits, templates, known)
     chosen = encoded.words.chosen(order)
     rows = model.attributes(chosen, np.concatenate([material.heads[index] for index in order]))
     numbers = np.array([model.numbers.get(name, -1) for name in given], dtype=np.int64)
@@ -230,9 +249,11 @@ def _trained_labels(
     if material.sample_weight is not None:
         counted *= np.repeat(material.sample_weight[order], chosen.n_words)
     batches = []
-    for part in cut(np.full(len(numbers), len(names)), LABEL_PARTS):
+    n_labels = len(model.names)
+    for part in cut(np.full(len(numbers), n_labels), LABEL_PARTS):
         here = slice(part.start, part.stop)
-        chains = model.chains(len(part))
+        # Every word on its own.
+        chains = Chains(np.ones(len(part), dtype=np.int64), n_labels, shared=False)
         # A word whose label is not known has a weight of 0, and any label.
         target = Counts.of(chains, list(np.maximum(numbers[here], 0)[:, None]))
         weights = None if (counted[here] == 1.0).all() else counted[here]

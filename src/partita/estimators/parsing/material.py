@@ -1,7 +1,7 @@
 """Sentences to learn from: their trees, checked, and sorted by what is known of them."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,14 @@ from partita.estimators.parsing.projective import may_be_projective, nearest_pro
 from partita.estimators.pieces import Piece
 from partita.estimators.supervision import Knowledge, Known
 from partita.features.arc_constraints import arc_constraints, rule_targets
-from partita.objectives import Constraints, GeneralizedExpectation, Sum, known_heads
+from partita.objectives import Constraints, Counts, GeneralizedExpectation, Sum, known_heads
 from partita.objectives.base import checked_weights
 from partita.text.sentences import listed, where
 
 Heads = Sequence[Sequence[int] | IntArray | None]
 """The head of each word of each sentence, 0 for the root and -1 if it is not known."""
 Labels = Sequence[Sequence[str]]
+UNKNOWN_LABEL = -1
 FEW_CROSSING = 0.05
 """Share of training sentences with crossing arcs below which trees are projective by default."""
 
@@ -36,11 +37,35 @@ class TreeMaterial:
     sample_weight: FloatArray | None = None
     n_lifted: int = 0
     """Sentences whose arcs cross, and which learn from the nearest projective tree instead."""
+    relations: list[IntArray] | None = None
+    """The labels as numbers, -1 where not known, where they are learnt together with arcs."""
 
     @property
     def known(self) -> list[Known]:
         """How much is known of each sentence."""
-        return [_known(each) for each in self.heads]
+        known = [_known(each) for each in self.heads]
+        if self.relations is None:
+            return known
+        return [
+            Known.SOME if each is Known.ALL and (labels < 0).any() else each
+            for each, labels in zip(known, self.relations, strict=True)
+        ]
+
+    def numbered(self, numbers: Mapping[str, int]) -> "TreeMaterial":
+        """With labels as numbers, to be learnt together with the arcs."""
+        relations = [
+            np.array([numbers.get(name, UNKNOWN_LABEL) for name in each], dtype=np.int64)
+            for each in self.labels or ()
+        ]
+        return replace(self, relations=relations)
+
+    def knowledge(self, order: IntArray) -> "HeadKnowledge":
+        """What is known of the sentences, in an order."""
+        relations = self.relations
+        return HeadKnowledge(
+            [self.heads[index] for index in order],
+            None if relations is None else [relations[index] for index in order],
+        )
 
     def order(self, seed: int | None = None) -> IntArray:
         """The sentences by what is known of them, otherwise as they came or in random order."""
@@ -63,9 +88,7 @@ class TreeMaterial:
             nearest_projective(each, single_root=single_root) if crosses else each
             for each, crosses in zip(self.heads, crossing, strict=True)
         ]
-        return TreeMaterial(
-            self.sentences, heads, self.labels, self.sample_weight, n_lifted=sum(crossing)
-        )
+        return replace(self, heads=heads, n_lifted=sum(crossing))
 
 
 def read_material(
@@ -160,13 +183,29 @@ def _known(heads: IntArray) -> Known:
 
 @dataclass(frozen=True)
 class HeadKnowledge(Knowledge):
-    """The heads of sentences."""
+    """The heads of sentences, and the labels of their arcs where these are learnt together."""
 
     labels: Sequence[IntArray]
+    """The heads."""
+    relations: Sequence[IntArray] | None = None
+    """The labels of arcs, as numbers, -1 where not known."""
+
+    def counts(self, piece: Piece) -> Counts:
+        """The counts of the right trees, where everything is known."""
+        if self.relations is None:
+            return super().counts(piece)
+        trees = zip(piece.of(self.labels), piece.of(self.relations), strict=True)
+        return Counts.of(piece.structures, list(trees))
 
     def allowed(self, piece: Piece) -> BoolArray:
-        """Which arcs agree with the known heads, (n_parts,)."""
-        return known_heads(piece.structures, piece.of(self.labels))
+        """Which arcs agree with the known heads (and labels), (n_parts,)."""
+        allowed = known_heads(piece.structures, piece.of(self.labels))
+        if self.relations is not None:
+            views = piece.structures.split(allowed)
+            for arcs, labels in zip(views, piece.of(self.relations), strict=True):
+                for word in np.flatnonzero(labels >= 0).tolist():
+                    arcs[:, word + 1, np.arange(arcs.shape[2]) != labels[word]] = False
+        return allowed
 
     def n_known(self) -> int:
         """Words with a known head."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from partita.estimators.parsing.explain import (
     explain_word,
     strongest_features,
 )
+from partita.estimators.parsing.joint import ArcLabels
 from partita.estimators.parsing.labels import LabelModel
 from partita.estimators.parsing.learning import BATCHES_PER_STEP, Learnt, fit_parser
 from partita.estimators.parsing.material import Heads, Labels, read_material
@@ -89,7 +90,12 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         at_least(1),
     )
     n_bits: int = option(23, "arcs have 2 to the power of this many weights", between(3, 28))
-    labels: bool = option(True, "learn labels of arcs, too")
+    labels: Literal["second", "joint"] | bool = option(
+        "second",
+        'learn labels of arcs, too: by a second model ("second", or True), which looks at the '
+        'whole tree, or together with the arcs ("joint"), each of which then has a score for every '
+        "label",
+    )
     label_bits: int = option(
         17, "labels have 2 to the power of this many rows of weights", between(1, 24)
     )
@@ -167,7 +173,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         learnt = fit_parser(self, material, held_out)
         self.model_, encoded, material = learnt.prepared
         self.training_, self.weights_ = learnt.training, learnt.training.weights
-        self.label_model_, self.label_weights_ = learnt.label_model, learnt.label_weights
+        self.label_model_, self.label_weights_ = learnt.labels, learnt.label_weights
         self.n_lifted_, self.about_ = material.n_lifted, self._about(learnt)
         whole = material.order(self.seed)[: material.known.count(Known.ALL)][:N_SHOWN].tolist()
         trees = [(index, material.heads[index]) for index in whole]
@@ -246,6 +252,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
             "columns": list(model.columns),
             "projective": model.projective,
             "labels": None if label_model is None else label_model.header(),
+            "joint": model.labels is not None,
             "n_lifted": self.n_lifted_,
             "about": dict(self.about_),
             "strongest": dict(self.strongest_),
@@ -258,12 +265,13 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
     def _restore(self, stored: Stored) -> None:
         header, arrays = stored
         maker, columns = KeyMaker.restored(header["arcs"]), tuple(header["columns"])
+        joint = ArcLabels.restored(header["labels"], self.label_bits) if header["joint"] else None
         self.model_ = ParserModel(
-            maker, self.n_bits, header["projective"], self.single_root, columns
+            maker, self.n_bits, header["projective"], self.single_root, columns, joint
         )
         self.weights_ = _unpacked("weights", arrays, self.model_.n_weights)
-        self.label_model_ = self.label_weights_ = None
-        if header["labels"] is not None:
+        self.label_model_, self.label_weights_ = joint, None
+        if header["labels"] is not None and joint is None:
             self.label_model_ = LabelModel.restored(header["labels"], self.label_bits)
             self.label_weights_ = _unpacked("label_weights", arrays, self.label_model_.n_weights)
         if header["own_features"]:

@@ -20,9 +20,9 @@ from partita.estimators.parsing.answers import (
     agreeing,
     least_risk,
 )
-from partita.estimators.parsing.labels import LabelModel
+from partita.estimators.parsing.labels import Labels
 from partita.estimators.parsing.material import Heads, trees_of
-from partita.estimators.parsing.model import KeyedWords, ParserModel
+from partita.estimators.parsing.model import KeyedWords, ParserModel, without_labels
 from partita.objectives.base import checked_weights
 from partita.text.sentences import listed
 
@@ -38,8 +38,9 @@ class TreeEstimator(Estimator, Runs):
 
     model_: ParserModel = field(init=False)
     weights_: FloatArray = field(init=False)
-    label_model_: LabelModel | None = field(init=False)
+    label_model_: Labels | None = field(init=False)
     label_weights_: FloatArray | None = field(init=False)
+    """Of a second model; None where the arcs have labels of their own."""
 
     @property
     def labels_(self) -> tuple[str, ...]:
@@ -106,24 +107,32 @@ class TreeEstimator(Estimator, Runs):
         if decoder not in ("best", "risk", "joint"):
             raise ValueError(f"decoder is {decoder!r}; expected 'best', 'risk' or 'joint'.")
         labeller = self._labeller() if decoder == "joint" or self.labels_ else None
+        # Arcs that have labels of their own tell the best tree with its labels at once.
+        reranks = decoder == "joint" and self.model_.labels is None
 
         def question(asked: Asked) -> Any:
             p = limits.restricted(asked)
-            if decoder == "joint":
+            if reranks:
                 return p.k_best(N_CANDIDATES)
-            return p.best.structures if decoder == "best" else least_risk(p)
+            return least_risk(p) if decoder == "risk" else p.best.structures
 
         def finish(encoded: KeyedWords, trees: list[Any]) -> Iterable[Parse]:
             if labeller is None:
                 return ((heads, None) for heads in trees)
-            if decoder == "joint":
+            if reranks:
                 trees = labeller.most_probable(encoded, trees)
             alone = [[heads] for heads in trees]
             named = labeller.best(encoded, alone, single_subject=one_subject)
             return ((heads, names) for heads, [names] in zip(trees, named, strict=True))
 
         return self._ask(
-            sentences, question, self._no_parse, finish, projective=projective, chunk=chunk
+            sentences,
+            question,
+            self._no_parse,
+            finish,
+            projective=projective,
+            arcs="best" if decoder == "joint" else "summed",
+            chunk=chunk,
         )
 
     def k_best(self, sentences: Iterable[Any], k: int) -> list[list[tuple[Parse, float]]]:
@@ -231,7 +240,8 @@ class TreeEstimator(Estimator, Runs):
             raise ValueError("the sentence has no words; expected at least one.")
         (p,) = self.distributions([sentence])
         (arcs,) = p.structures.split(p.scores)
-        return type(p)(arcs, single_root=self.model_.single_root)
+        has_labels = self.model_.labels is not None
+        return type(p)(arcs, single_root=self.model_.single_root, labelled=has_labels)
 
     def distributions(self, sentences: Iterable[Any]) -> Iterator[Tree]:
         """Distributions over trees, for batches of the sentences that have words, in order."""
@@ -241,7 +251,7 @@ class TreeEstimator(Estimator, Runs):
             found.append(asked.p)
             return (None for _ in asked.places)
 
-        for _ in self._ask(sentences, question, lambda: None, workers=1):
+        for _ in self._ask(sentences, question, lambda: None, arcs="labelled", workers=1):
             while found:
                 yield found.pop(0)
 
@@ -255,18 +265,26 @@ class TreeEstimator(Estimator, Runs):
         finish: Callable[[KeyedWords, list[Any]], Iterable[Answer]] | None = None,
         *,
         projective: bool | None = None,
+        arcs: Literal["summed", "best", "labelled"] = "summed",
         workers: int | None = None,
         chunk: int = CHUNK,
     ) -> Iterator[Answer]:
+        """The answer to each sentence; `arcs` says what becomes of labels that arcs have."""
         self._check_fitted()
         model = self.model_
         if projective is not None and projective != model.projective:
             model = replace(model, projective=projective)
+
+        def prepared(asked: Asked) -> Iterable[Any]:
+            if arcs == "labelled":
+                return question(asked)
+            return question(asked._replace(p=without_labels(asked.p, best=arcs == "best")))
+
         return ask(
             model,
             self.weights_,
             sentences,
-            question,
+            prepared,
             empty=empty,
             finish=finish,
             workers=self.workers if workers is None else workers,
@@ -278,9 +296,12 @@ class TreeEstimator(Estimator, Runs):
 
     def _labeller(self) -> Labeller:
         self._check_fitted()
-        if self.label_model_ is None or self.label_weights_ is None:
+        if self.label_model_ is None:
             raise ValueError("this parser has no labels; train it with labels=True.")
-        return Labeller(self.label_model_, self.label_weights_)
+        weights = self.label_weights_
+        if weights is None:
+            weights = self.weights_[self.model_.n_arc_weights :]
+        return Labeller(self.label_model_, weights)
 
     def _labelled(
         self,
