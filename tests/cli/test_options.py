@@ -1,4 +1,4 @@
-"""Options are the arguments of the estimators, one to one, with the same defaults."""
+"""Flags are the declared options of the estimators, and arguments those of functions."""
 
 import inspect
 
@@ -8,19 +8,11 @@ from partita.cli import select, simulate
 from partita.cli.models import ESTIMATORS, estimator_class
 from partita.cli.options import flag_of, read_options
 from partita.cli.parser import build_parser
-from partita.cli.train import aligner as train_aligner
-from partita.cli.train import translator as train_translator
 from partita.estimators.options import options_of
 from partita.estimators.tagging import selection, simulation
 
-DECLARED = ("tagger", "hmm", "parser")
-TABLES = {
-    "aligner": train_aligner.ARGUMENTS,
-    "translator": train_translator.ARGUMENTS,
-}
 
-
-@pytest.mark.parametrize("kind", DECLARED)
+@pytest.mark.parametrize("kind", ESTIMATORS)
 def test_flags_are_the_declared_options(kind):
     command = ["train", kind, "x", "-o", "y"]
     owner = estimator_class(kind)
@@ -40,29 +32,6 @@ def test_flags_are_the_declared_options(kind):
             (value,) = read_options(options, owner).values()
             option.checked(value)
     assert read_options(build_parser().parse_args(command), owner) == {}
-
-
-@pytest.mark.parametrize("kind", sorted(set(ESTIMATORS) - set(DECLARED)))
-def test_one_to_one(kind):
-    parameters = inspect.signature(estimator_class(kind)).parameters
-    defaults = {name: parameter.default for name, parameter in parameters.items()}
-    assert defaults.keys() == {argument.name for argument in TABLES[kind]}
-    for argument in TABLES[kind]:
-        assert argument.default == defaults[argument.name], argument.name
-
-
-@pytest.mark.parametrize("kind", sorted(set(ESTIMATORS) - set(DECLARED)))
-def test_values_are_read(kind):
-    words = {int: "3", float: "0.5"}
-    for argument in TABLES[kind]:
-        flag = "--" + argument.name.replace("_", "-")
-        text = argument.choices[-1] if argument.choices else words.get(argument.read, "a=1,b=2")
-        given = [flag] if argument.read is bool else [flag, text]
-        options = build_parser().parse_args(["train", kind, "x", "-o", "y", *given])
-        expected = True if argument.read is bool else argument.read(text)
-        assert getattr(options, argument.name) == expected
-    bare = vars(build_parser().parse_args(["train", kind, "x", "-o", "y"]))
-    assert not bare.keys() & {argument.name for argument in TABLES[kind]}
 
 
 def defaults_of(function):

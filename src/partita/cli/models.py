@@ -74,12 +74,8 @@ def is_model(path: str) -> bool:
 def save_model(path: str, estimator: Any, about: Mapping[str, Any]) -> None:
     """Write a model in one step, with what the command must know beside what the estimator does."""
     from partita.estimators import files
-    from partita.estimators.base import Estimator
 
-    if isinstance(estimator, Estimator):
-        files.write(path, estimator, {ABOUT: dict(about)})
-    else:
-        estimator.save(path, {ABOUT: dict(about)})
+    files.write(path, estimator, {ABOUT: dict(about)})
 
 
 def tag_column(document: Document, chosen: str | None) -> str:

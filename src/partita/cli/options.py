@@ -76,18 +76,6 @@ def add_arguments(
         )
 
 
-RUN = (
-    Argument("patience", int, 10, "iterations without progress on held-out data before the end"),
-    Argument(
-        "checkpoint", str, None, "write the run to this file from time to time", metavar="FILE"
-    ),
-    Argument("checkpoint_seconds", float, 60.0, "how often"),
-    Argument("resume", bool, False, "go on from the checkpoint, if it is there"),
-    Argument("log", str, None, "a line of JSON an iteration", metavar="FILE"),
-)
-"""Arguments that long runs of training have."""
-
-
 def given(options: Options, arguments: Sequence[Argument]) -> dict[str, Any]:
     """The arguments that the user gave, by name."""
     values = vars(options)
