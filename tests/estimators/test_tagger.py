@@ -99,9 +99,9 @@ def test_feature_dictionaries():
     assert found.score(as_dicts(NEW_WORDS), NEW_TAGS) > 0.95
     strengths = found.inspect(3).features["VERB"]
     assert any(name.startswith("word:") for name, _ in strengths)
-    with pytest.raises(ValueError, match="words came; this tagger was trained on dictionaries"):
+    with pytest.raises(ValueError, match="words came; this model was trained on dictionaries"):
         found.predict(WORDS)
-    with pytest.raises(ValueError, match="templates .* came with words that have features"):
+    with pytest.raises(ValueError, match="templates .* came with dictionaries of features"):
         Tagger(features=SIMPLE).fit(as_dicts(WORDS), TAGS)
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from partita.arrays import FloatArray
 from partita.estimators.pieces import PieceModel
+from partita.text.sentences import listed
 from partita.training.corpus import n_cores
 
 Answer = TypeVar("Answer")
@@ -59,6 +60,7 @@ def ask(
     with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
         waiting: deque[Callable[[], Iterator[Answer]]] = deque()
         for first, read in _chunks(sentences, chunk):
+            read = listed(read, first)
             is_present = [len(each) > 0 for each in read]
             places = [first + index for index, here in enumerate(is_present) if here]
             present = [each for each, here in zip(read, is_present, strict=True) if here]

@@ -6,9 +6,8 @@ into one key a word (`Combination`), and look the keys up (`KeyTable`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +17,11 @@ from partita.text.attributes import Attributes
 from partita.text.column_views import ColumnViews
 from partita.text.fields import Field, Template
 from partita.text.keys import ABSENT, Combination, KeyTable
-from partita.text.words import Words
+from partita.text.word_features import Encoded, WordFeatures
+from partita.text.words import Form, Words
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """Sentences as rows of attributes: one row a word, and one for each pair of neighbours."""
-
-    n_words: IntArray
-    words: Attributes
-    transitions: Attributes | None = None
-    """None where one table of transitions serves all positions."""
-
-
-class TemplateFeatures:
+class TemplateFeatures(WordFeatures):
     r"""The attributes that templates make; built on training data, then frozen.
 
     >>> from partita.text.templates import parse_templates
@@ -45,7 +35,7 @@ class TemplateFeatures:
     array([0, 2, 1, 0, 2, 1], dtype=int32)
     """
 
-    kind = "templates"
+    form: ClassVar[Form] = "columns"
 
     def __init__(
         self,
@@ -56,6 +46,7 @@ class TemplateFeatures:
     ) -> None:
         self.templates = tuple(templates)
         self.seen = dict(seen)
+        self.columns = tuple(self.seen)
         self._combinations = list(combinations)
         self._tables = list(tables)
         self.n_attributes = self._count(transition=False)
@@ -102,11 +93,6 @@ class TemplateFeatures:
             )
         ]
         return self._encoded(words.n_words, columns)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that sentences must have."""
-        return tuple(self.seen)
 
     def name(self, attribute: int, *, transition: bool = False) -> str:
         """An attribute as text: its template and what it saw."""

@@ -1,18 +1,18 @@
 """Features that users bring: dictionaries as scikit-learn's and CRFsuite's users have them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from partita.arrays import Array
-from partita.text.extraction import Encoded
 from partita.text.feature_columns import NUMBERS, FeatureColumns
 from partita.text.vocabulary import Vocabulary, VocabularyBuilder
-from partita.text.words import Words
+from partita.text.word_features import Encoded, WordFeatures
+from partita.text.words import Form, Words
 
 
-class NamedFeatures:
+class NamedFeatures(WordFeatures):
     """The attributes of dictionaries of features, or of lists of feature names.
 
     Text makes an attribute `key:value`, a number is the value of an attribute `key`, True counts
@@ -27,9 +27,7 @@ class NamedFeatures:
     array([1., 1., 4.])
     """
 
-    kind = "named"
-    columns = ()
-    n_transition_attributes = 1
+    form: ClassVar[Form] = "names"
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary

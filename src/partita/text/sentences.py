@@ -31,8 +31,10 @@ class SparseSentence:
         return int(self.matrix.shape[0])
 
 
-def listed(sentences: Iterable[Any]) -> list[Any]:
+def listed(sentences: Iterable[Any], first: int = 0) -> list[Any]:
     """Sentences of any kind as a list, also those of a generator; other things are refused.
+
+    `first` is the number of the first one, for messages.
 
     >>> listed(line.split() for line in ["the dog", "yes"])
     [['the', 'dog'], ['yes']]
@@ -45,7 +47,7 @@ def listed(sentences: Iterable[Any]) -> list[Any]:
             f"a single {type(sentences).__name__} came; expected a list of sentences. Put it into "
             "a list of one."
         )
-    return [_with_length(each, index) for index, each in enumerate(sentences)]
+    return [_with_length(each, index) for index, each in enumerate(sentences, first)]
 
 
 def _with_length(sentence: Any, index: int) -> Any:
@@ -148,7 +150,11 @@ def tokens_of(sentence: Any) -> Iterable[Any]:
 
 
 def read_tokens(
-    sentences: Iterable[Any], column: str | None = None, *, may_miss: bool = False
+    sentences: Iterable[Any],
+    column: str | None = None,
+    *,
+    may_miss: bool = False,
+    first: int = 0,
 ) -> list[list[Any]]:
     """One column of words as lists of text; `may_miss` allows None for a word that is missing.
 
@@ -161,7 +167,7 @@ def read_tokens(
     ([['dogs']], [['a', 'b']])
     """
     found = []
-    for index, sentence in enumerate(listed(sentences)):
+    for index, sentence in enumerate(listed(sentences, first), first):
         if has_columns(sentence):
             names = list(map(str, sentence.columns))
             chosen = column or (FORM if FORM in names else names[0])

@@ -35,7 +35,7 @@ def read_tree_words(sentences: Iterable[Any], columns: Sequence[str] | None = No
                 f"{', '.join(chosen)}, which the features of this parser look at."
             )
     words = read_words(given, chosen, names=TUPLES)
-    if words.are_features:
+    if words.form != "columns":
         raise ValueError(
             "words with features came; expected plain words, or tuples of the same length: "
             f"{', '.join(TUPLES)}, as many of these as there are."

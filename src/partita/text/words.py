@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,8 @@ from partita.text.sentences import (
     where,
 )
 
+Form = Literal["columns", "names", "matrix"]
+
 
 @dataclass(frozen=True, eq=False)
 class Words:
@@ -41,9 +43,11 @@ class Words:
     """A row of numbers for each word, (n_all, n_features)."""
 
     @property
-    def are_features(self) -> bool:
-        """Whether the user brings features, so that no templates are needed."""
-        return not self.columns
+    def form(self) -> Form:
+        """Which of the three it is; features by name and matrices need no templates."""
+        if self.columns:
+            return "columns"
+        return "names" if self.matrix is None else "matrix"
 
     @property
     def first_nodes(self) -> IntArray:
@@ -257,11 +261,6 @@ def _matrix(sentence: Any, index: int) -> sparse.csr_array:
             "(n_words, n_features)."
         )
     return sparse.csr_array(sentence.astype(np.float64))
-
-
-def check_sentences(sentences: Iterable[Any]) -> None:
-    """A list of sentences came, not text that looks like one."""
-    listed(sentences)
 
 
 def default_columns(names: Sequence[str], target: str | None = None) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +16,9 @@ from partita.features.matrix import FixedScores
 from partita.features.pairs import Pairs
 from partita.structures.chains import Chains
 from partita.text.attributes import Attributes
-from partita.text.extraction import Encoded, TemplateFeatures
-from partita.text.named_features import NamedFeatures
-from partita.text.words import read_words
+from partita.text.word_features import Encoded, WordFeatures
 from partita.training.batches import cut
 
-AnyFeatures: TypeAlias = TemplateFeatures | NamedFeatures
 BOUNDARIES = ("start", "stop")
 """Attributes of the first and of the last word."""
 
@@ -36,7 +33,7 @@ class ChainModel:
     """
 
     tags: TagSet
-    features: AnyFeatures
+    features: WordFeatures
     pairs: Pairs | None = None
     boundaries: bool = False
 
@@ -73,15 +70,7 @@ class ChainModel:
 
     def encode(self, sentences: Sequence[Any]) -> Encoded:
         """The attributes of sentences, none of which is empty."""
-        words = read_words(sentences, self.features.columns or None)
-        if words.are_features != isinstance(self.features, NamedFeatures) and len(sentences):
-            came, expected = ("dictionaries of features", "words")
-            if not words.are_features:
-                came, expected = expected, came
-            raise ValueError(
-                f"{came} came; this tagger was trained on {expected}. Give it the same kind."
-            )
-        encoded = self.features.encode(words)
+        encoded = self.features.read(sentences)
         return with_boundaries(encoded, self.features.n_attributes) if self.boundaries else encoded
 
     def pieces(self, encoded: Encoded, first: int = 0, last: int | None = None) -> Iterator[Piece]:

@@ -1,11 +1,11 @@
 """Expectations of tags, as constraints on features of words and as shares of all words.
 
-A feature is `name=value`. On words, the name is a field (`FORM[0].suffix3=ing`, see
-`partita.text.templates`), or `w` or `word` for the word in lower case, as in MALLET's
+A feature is `name=value`. On words, the name is a field (`FORM.suffix3=ing`, see
+`partita.text.conditions`), or `w` or `word` for the word in lower case, as in MALLET's
 examples. On dictionaries of features it is one of their names, `key:value` or `key=value`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +23,8 @@ from partita.objectives import (
     squared_distance,
 )
 from partita.text.attributes import Attributes
-from partita.text.column_views import ColumnViews
-from partita.text.fields import parse_field
+from partita.text.conditions import Condition, holding, parse_condition
+from partita.text.fields import Field
 from partita.text.named_features import named_rows
 from partita.text.vocabulary import Vocabulary
 from partita.text.words import Words
@@ -103,12 +103,17 @@ def number_constraints(
             attributes.append(index)
             numbers.append(int(tags.numbers([tag], f"the constraint on {constraint.feature}")[0]))
             targets.append(share)
-    rows = _of_features(constraints, words) if words.are_features else _of_words(constraints, words)
+    if words.form == "matrix":
+        raise ValueError(
+            "constraints came with matrices of features, whose features have no names; expected "
+            "words, or dictionaries of features."
+        )
+    rows = (_of_words if words.form == "columns" else _of_features)(constraints, words)
     if not len(rows.ids):
         names = ", ".join(constraint.feature for constraint in constraints[:3])
         raise ValueError(
             f"no word has a feature that a constraint is about ({names}, ...); expected w=word for "
-            "words in lower case, a field such as FORM[0].suffix3=ing, or a feature of the "
+            "words in lower case, a field such as FORM.suffix3=ing, or a feature of the "
             "dictionaries."
         )
     return TagExpectations(
@@ -134,35 +139,20 @@ def _of_features(constraints: Sequence[ExpectationConstraint], words: Words) -> 
 
 
 def _of_words(constraints: Sequence[ExpectationConstraint], words: Words) -> Attributes:
-    wanted: dict[tuple[str, str], dict[str, int]] = {}
-    for index, constraint in enumerate(constraints):
-        name, _, value = constraint.feature.partition("=")
-        column, view = _sight(name, words, constraint)
-        wanted.setdefault((column, view), {})[value] = index
-    columns = [_column(words, *sight, values) for sight, values in wanted.items()]
-    table = np.concatenate(columns).T
-    present = table >= 0
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(present.sum(axis=1))])
-    return Attributes(table[present].astype(np.int32), offsets)
+    return holding([_condition(constraint, words) for constraint in constraints], words)
 
 
-def _sight(name: str, words: Words, constraint: ExpectationConstraint) -> tuple[str, str]:
-    if name in WORD:
-        return next(iter(words.columns)), "lower"
-    place = f"{constraint.source}, line {constraint.line}"
-    field = parse_field(name)
+def _condition(constraint: ExpectationConstraint, words: Words) -> Condition:
+    """What must hold of a word for a constraint to be about it."""
     columns = tuple(words.columns)
-    if field is None or field.column not in columns or field.offset != 0:
+    name, sign, value = constraint.feature.partition("=")
+    if name in WORD and sign:
+        return Condition(Field(columns[0], view="lower"), value)
+    found = parse_condition(constraint.feature)
+    if found is None or found.field.column not in columns:
         raise ValueError(
-            f"{place}: the constraint on {constraint.feature!r} is about no known feature; "
-            f"expected w=word, or a field at offset 0 of the columns {', '.join(columns)}, such "
-            f"as {columns[0]}[0].suffix3=ing."
+            f"{constraint.source}, line {constraint.line}: the constraint on "
+            f"{constraint.feature!r} is about no known feature; expected w=word, or a field of the "
+            f"columns {', '.join(columns)}, such as {columns[0]}.suffix3=ing."
         )
-    return str(field.column), field.view
-
-
-def _column(words: Words, column: str, view: str, values: Mapping[str, int]) -> IntArray:
-    """For each word the constraints that it falls under in this view, or -1; (rows, n)."""
-    lexicon = ColumnViews(words.columns[column].values, [view])
-    numbers = np.array([values.get(value, -1) for value in lexicon.values[view]] + [-1])
-    return numbers[lexicon.codes(words.columns[column])[view]]
+    return found

@@ -20,7 +20,8 @@ from partita.estimators.explain import (
 from partita.estimators.tagging.chain_model import ChainModel
 from partita.estimators.tagging.material import TagModel
 from partita.estimators.tagging.questions import restricted
-from partita.text.extraction import Encoded
+from partita.text.sentences import listed
+from partita.text.word_features import Encoded
 
 
 class Strength(NamedTuple):
@@ -149,6 +150,7 @@ def explain_word(
     model: DescribedModel, weights: FloatArray, sentence: Any, word: int
 ) -> TagExplanation:
     """The features that made the decision at a word."""
+    (sentence,) = listed([sentence])
     if not 0 <= word < len(sentence):
         raise ValueError(
             f"word is {word}; expected 0 to {len(sentence) - 1}, a word of the sentence."

@@ -22,11 +22,11 @@ from partita.estimators.tagging.hidden_markov_model import (
     HiddenMarkovModel,
     end_to_end,
     tag_names,
-    words_of,
 )
 from partita.estimators.tagging.material import TagMaterial, held_out_lessons
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.objectives.evidence import Evidence
+from partita.text.sentences import read_tokens
 from partita.text.word_symbols import WordSymbols
 from partita.training import ExpectationMaximisation, Penalty, TrainingResult, build_corpus
 
@@ -56,7 +56,7 @@ def fit_hidden_markov(
     """Counts of what is labelled; expectation-maximisation for the rest."""
     dictionary = options.dictionary or {}
     words = [
-        words_of(each, index)
+        read_tokens([each], may_miss=True, first=index)[0]
         for each, index in zip(material.sentences, material.order, strict=True)
     ]
     sets = [tag for tags in material.tags for tag in tags if not isinstance(tag, str)]

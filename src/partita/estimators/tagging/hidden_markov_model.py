@@ -7,11 +7,11 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.data.schemes import UNKNOWN
-from partita.data.sentences import Sentence
 from partita.estimators.pieces import Piece
 from partita.estimators.tagging.hidden_markov_layout import Layout, SymbolRows
 from partita.estimators.tagging.tags import TagSet
-from partita.text.extraction import Encoded
+from partita.text.sentences import read_tokens
+from partita.text.word_features import Encoded
 from partita.text.word_symbols import WordSymbols
 
 Dictionary = Mapping[str, Sequence[str]]
@@ -58,7 +58,7 @@ class HiddenMarkovModel:
 
     def encode(self, sentences: Sequence[Any]) -> SymbolRows:
         """Sentences as numbers, nothing known of their tags but what the dictionary says."""
-        words = [words_of(sentence, index) for index, sentence in enumerate(sentences)]
+        words = read_tokens(sentences, may_miss=True)
         return self.rows(words, [[UNKNOWN] * len(each) for each in words])
 
     def pieces(
@@ -132,19 +132,6 @@ def tag_names(
 def end_to_end(sequences: Iterable[Sequence[Any]]) -> list[Any]:
     """The items of all sequences in one list."""
     return [item for sequence in sequences for item in sequence]
-
-
-def words_of(sentence: Any, index: int) -> Sequence[str | None]:
-    """The words of a sentence, None for one that is missing."""
-    if isinstance(sentence, Sentence):
-        name = "FORM" if "FORM" in sentence.columns else sentence.names[0]
-        return sentence.column(name)
-    if isinstance(sentence, str) or not all(w is None or isinstance(w, str) for w in sentence):
-        raise ValueError(
-            f"sentence {index} (counting from 0) is {sentence!r:.80}; expected a list of words, "
-            'None for one that is missing. Split text into words first: "the dog".split().'
-        )
-    return list(sentence)
 
 
 def _names(tag: Any) -> Iterable[str]:

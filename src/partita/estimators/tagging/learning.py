@@ -9,7 +9,6 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.data.schemes import UNKNOWN
-from partita.data.sentences import Sentence
 from partita.estimators.pieces import Piece
 from partita.estimators.runs import Way, learn
 from partita.estimators.supervision import (
@@ -19,15 +18,15 @@ from partita.estimators.supervision import (
     Lessons,
     course_of,
 )
-from partita.estimators.tagging.chain_model import AnyFeatures, ChainModel, with_boundaries
+from partita.estimators.tagging.chain_model import ChainModel, with_boundaries
 from partita.estimators.tagging.expectations import number_constraints, tag_shares
 from partita.estimators.tagging.material import TagKnowledge, TagMaterial, held_out_lessons
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.features.pairs import Pairs
 from partita.objectives import Entropy, Likelihood, RenyiEntropy
-from partita.text.extraction import Encoded, TemplateFeatures
-from partita.text.named_features import NamedFeatures
-from partita.text.templates import default_templates, read_templates, resolved
+from partita.text.learning import learn_features
+from partita.text.sentences import column_names
+from partita.text.word_features import Encoded, WordFeatures
 from partita.text.words import Words, default_columns, read_words
 from partita.training import TrainingResult
 
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
 PIECE = 2**15
 """Words that are looked at together."""
-MANY_WORDS = 50_000
-"""From here on the default features leave out what occurs once."""
 
 
 def fit_tagger(
@@ -85,9 +82,9 @@ def _pieces(model: ChainModel, encoded: Encoded, material: TagMaterial) -> dict[
 
 
 def _columns(options: "Tagger", sentences: Sequence[Any]) -> Sequence[str] | None:
-    columns = options.columns
-    if sentences and isinstance(sentences[0], Sentence) and columns is None:
-        columns = default_columns(sentences[0].names, options.tag_column)
+    columns, names = options.columns, column_names(sentences)
+    if names is not None and columns is None:
+        columns = default_columns(names, options.tag_column)
     if columns is not None and options.tag_column in columns:
         raise ValueError(
             f"columns has {options.tag_column!r}, which is the column of the tags; expected "
@@ -98,32 +95,14 @@ def _columns(options: "Tagger", sentences: Sequence[Any]) -> Sequence[str] | Non
 
 def _features_of(
     options: "Tagger", material: TagMaterial, words: Words
-) -> tuple[AnyFeatures, Encoded]:
+) -> tuple[WordFeatures, Encoded]:
     n_labelled = material.n_labelled
     if not n_labelled or not material.count(Known.NOTHING) or options.constraints:
-        return _features(options, words)
+        return learn_features(words, options.features, options.min_count)
     # Features that only unlabelled sentences have would be free to be sure of anything.
     few = read_words(material.sentences[:n_labelled], tuple(words.columns) or None)
-    features, _ = _features(options, few)
+    features, _ = learn_features(few, options.features, options.min_count)
     return features, features.encode(words)
-
-
-def _features(options: "Tagger", words: Words) -> tuple[AnyFeatures, Encoded]:
-    if words.are_features:
-        if options.features is not None:
-            raise ValueError(
-                "templates (features=...) came with words that have features already; expected "
-                "one of the two. Give plain words, or leave the templates out."
-            )
-        return NamedFeatures.build(words, options.min_count or 1)
-    columns = tuple(words.columns)
-    if options.features is None:
-        templates = default_templates(words.columns)
-        usual = 2 if words.n_words.sum() >= MANY_WORDS else 1
-    else:
-        templates = resolved(read_templates(options.features), columns)
-        usual = 1
-    return TemplateFeatures.build(templates, words, options.min_count or usual)
 
 
 def _observed(

@@ -9,12 +9,11 @@ import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.data.schemes import UNKNOWN
-from partita.data.sentences import Sentence
 from partita.estimators.pieces import Piece, PieceModel
 from partita.estimators.supervision import Knowledge, Known, Lessons
-from partita.estimators.tagging.tags import Tags, TagSet, checked_tags, tags_of, where
+from partita.estimators.tagging.tags import Tags, TagSet, checked_tags, tags_of
 from partita.objectives import known_tags
-from partita.text.words import check_sentences
+from partita.text.sentences import listed, where
 
 
 class TagModel(PieceModel, Protocol):
@@ -87,15 +86,6 @@ def sorted_material(
         [kinds[index] for index in order],
         weights,
     )
-
-
-def listed(sentences: Iterable[Any]) -> list[Any]:
-    """Sentences as a list, also from a generator; a single one is an error."""
-    if isinstance(sentences, str | Sentence):
-        check_sentences(sentences)
-    found = list(sentences)
-    check_sentences(found)
-    return found
 
 
 def _known(tags: Sequence[Any]) -> Known:

@@ -15,8 +15,9 @@ from partita.estimators.base import Estimator
 from partita.estimators.groups import Runs
 from partita.estimators.options import declared, option
 from partita.estimators.tagging.material import TagModel, restricting
-from partita.estimators.tagging.tags import Tags, checked_tags, tags_of, where
+from partita.estimators.tagging.tags import Tags, checked_tags, tags_of
 from partita.evaluation.tags import accuracy
+from partita.text.sentences import listed, where
 
 Answer = TypeVar("Answer")
 Decoder = Literal["best", "risk"]
@@ -200,6 +201,7 @@ class TagEstimator(Estimator, Runs):
 
     def distribution(self, sentence: Any) -> LinearChain:
         """The distribution over the tags of one sentence, for every other question."""
+        (sentence,) = listed([sentence])
         if not len(sentence):
             raise ValueError("the sentence has no words; expected at least one.")
         (p,) = self.distributions([sentence])
@@ -210,7 +212,7 @@ class TagEstimator(Estimator, Runs):
         self, sentences: Iterable[Any], fixed: Tags | None = None
     ) -> Iterator[LinearChain]:
         """Distributions over tags, for batches of the sentences that have words, in order."""
-        present = [each for each in sentences if len(each)]
+        present = [each for each in listed(sentences) if len(each)]
         if fixed is not None:
             fixed = [each for each in fixed if each is None or len(each)]
         found: list[LinearChain] = []

@@ -12,10 +12,11 @@ from scipy import sparse
 
 from partita.arrays import FloatArray, IntArray
 from partita.data.schemes import UNKNOWN
-from partita.data.sentences import Sentence
 from partita.distribution.chain_entropy import entropy_of, span_entropies
 from partita.distribution.linear_chain import LinearChain
 from partita.objectives.partial import known_tags
+from partita.text.sentences import has_columns, is_matrix, listed, read_tokens, tokens_of
+from partita.text.words import read_words
 
 STRATEGIES = {
     "entropy": "entropy of the tag sequence, exactly",
@@ -90,6 +91,7 @@ def rank(
     check_strategy(strategy)
     if n_words < 1 or k < 1:
         raise ValueError(f"n_words is {n_words} and k is {k}; expected 1 or more of each.")
+    sentences = listed(sentences)
     full = [index for index, sentence in enumerate(sentences) if len(sentence)]
     present = [sentences[index] for index in full]
     known = None if fixed is None else _numbers(estimator, [fixed[index] for index in full])
@@ -246,11 +248,15 @@ def _measure(strategy: str, k: int) -> Callable[[LinearChain], FloatArray]:
 
 def _items(sentence: Any) -> Iterator[Any]:
     """What there is to compare sentences by."""
-    if isinstance(sentence, Sentence):
-        name = "FORM" if "FORM" in sentence.columns else sentence.names[0]
-        yield from sentence.column(name)
+    if has_columns(sentence):
+        yield from read_tokens([sentence])[0]
         return
-    for token in sentence:
+    if is_matrix(sentence):
+        # Which features its words have; how much of them is another question.
+        matrix = read_words([sentence]).matrix
+        yield from () if matrix is None else matrix.indices.tolist()
+        return
+    for token in tokens_of(sentence):
         if isinstance(token, dict):
             yield from ((name, str(value)) for name, value in token.items())
         elif isinstance(token, list | tuple):

@@ -12,7 +12,7 @@ from partita.estimators.base import Stored
 from partita.estimators.groups import Descent, Penalties, Uncertainty
 from partita.estimators.options import Check, at_least, declared, option
 from partita.estimators.supervision import ObjectiveName
-from partita.estimators.tagging.chain_model import AnyFeatures, ChainModel
+from partita.estimators.tagging.chain_model import ChainModel
 from partita.estimators.tagging.explanations import (
     TagExplanation,
     TaggerInspection,
@@ -26,12 +26,9 @@ from partita.estimators.tagging.tags import Tags, TagSet
 from partita.features.pairs import Pairs
 from partita.objectives import Objective
 from partita.text.extraction import TemplateFeatures
-from partita.text.named_features import NamedFeatures
+from partita.text.learning import restored_features, stored_features
 from partita.text.templates import Description, read_template_file
 
-FEATURES: dict[str, type[AnyFeatures]] = {
-    kind.kind: kind for kind in (TemplateFeatures, NamedFeatures)
-}
 """By the name in a model file."""
 
 
@@ -59,9 +56,10 @@ class Tagger(TagEstimator, Penalties, Descent, Uncertainty):
     """A conditional random field that gives every word of a sentence a tag.
 
     Sentences are lists of tokens, of tuples of columns, or of dictionaries of features (as for
-    sklearn-crfsuite), or `partita.data.Sentence` objects. Tags are lists of text; `?` is a tag
-    that is not known, and a set of tags one that is known in part. After `fit` it has `tags_`,
-    `weights_`, `columns_` and `training_`.
+    sklearn-crfsuite), arrays of text, data frames, `partita.data.Sentence` objects, or matrices of
+    features, a row for each word (also sparse). Tags are lists of text; `?` is a tag that is not
+    known, and a set of tags one that is known in part. After `fit` it has `tags_`, `weights_`,
+    `columns_` and `training_`.
 
     >>> sentences = [["the", "dog", "barks"], ["a", "cat", "sleeps"]]
     >>> tagger = Tagger().fit(sentences, [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"]])
@@ -78,7 +76,7 @@ class Tagger(TagEstimator, Penalties, Descent, Uncertainty):
     features: Description | None = option(
         None,
         "templates: objects, their text, or a path to a file with it (ours or CRF++'s); good "
-        "defaults if left out. Not used for dictionaries of features",
+        "defaults if left out. Not used for words that bring features",
         read=read_template_file,
         metavar="FILE",
         is_kept=False,
@@ -202,20 +200,21 @@ class Tagger(TagEstimator, Penalties, Descent, Uncertainty):
 
     def _stored(self) -> Stored:
         model = self.model_
+        of_features, of_arrays = stored_features(model.features)
         header = {
             "own_features": self.features is not None,
             "tags": list(model.tags.names),
             "scheme": model.tags.scheme,
-            "features": {"kind": model.features.kind, **model.features.header()},
+            "features": of_features,
         }
-        arrays = {"weights": self.weights_, **model.features.arrays()}
+        arrays = {"weights": self.weights_, **of_arrays}
         if model.pairs is not None:
             arrays |= {"pairs": model.pairs.firsts, "pair_tags": model.pairs.columns}
         return Stored(header, arrays)
 
     def _restore(self, stored: Stored) -> None:
         header, arrays = stored
-        features = FEATURES[header["features"]["kind"]].restored(header["features"], arrays)
+        features = restored_features(header["features"], arrays)
         tags = TagSet(header["tags"], header["scheme"])
         pairs = None
         if "pairs" in arrays:

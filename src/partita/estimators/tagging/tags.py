@@ -14,8 +14,7 @@ from partita.data.schemes import (
     allowed_transitions,
     recognise_scheme,
 )
-from partita.data.sentences import Sentence
-from partita.text.words import check_sentences
+from partita.text.sentences import column_values, has_columns, listed, where
 
 NOT_KNOWN = -1
 Tag = str | AbstractSet[str] | None
@@ -26,7 +25,7 @@ Tags = Sequence[Sequence[Tag] | None]
 
 def checked_tags(sentences: Sequence[Any], tags: Tags) -> list[list[Any]]:
     """A tag (or set of tags) for every word of every sentence; what is missing is an error."""
-    check_sentences(sentences)
+    sentences = listed(sentences)
     if len(sentences) != len(tags):
         raise ValueError(
             f"{len(sentences)} sentences came with tags for {len(tags)}; expected as many."
@@ -62,25 +61,18 @@ def _checked_tag(tag: Any, sentence: Any, index: int) -> Any:
     )
 
 
-def where(sentence: Any, index: int) -> str:
-    """How to name a sentence in a message: its file and line, if it has one."""
-    if isinstance(sentence, Sentence):
-        return f"{sentence.where()}: the sentence"
-    return f"sentence {index} (counting from 0)"
-
-
 def tags_of(sentences: Sequence[Any], tags: Tags | None, tag_column: str | None) -> Tags | None:
     """The tags that came, or those of a column of the sentences, or None."""
     if tags is not None or tag_column is None:
         return tags
     for index, sentence in enumerate(sentences):
-        if not isinstance(sentence, Sentence):
+        if not has_columns(sentence):
             raise ValueError(
-                f"sentence {index} (counting from 0) is a {type(sentence).__name__}, which has no "
-                f"column {tag_column!r} of tags; expected Sentence objects, or tags beside the "
-                "sentences."
+                f"{where(sentence, index)} is a {type(sentence).__name__}, which has no column "
+                f"{tag_column!r} of tags; expected Sentence objects or data frames, or tags beside "
+                "the sentences."
             )
-    return [sentence.column(tag_column) for sentence in sentences]
+    return [column_values(each, tag_column, index) for index, each in enumerate(sentences)]
 
 
 class TagSet:
