@@ -1,7 +1,5 @@
 """Projective dependency trees: arcs drawn above the sentence do not cross."""
 
-from functools import cached_property
-
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
@@ -105,8 +103,3 @@ class ProjectiveTrees(Trees):
     @property
     def _shape(self) -> tuple[IntArray, IntArray]:
         return self.arc_offsets, self.n_words
-
-    @cached_property
-    def _order(self) -> IntArray:
-        """Sentences by length, so that those of like length are computed side by side."""
-        return np.argsort(self.n_words, kind="stable")

@@ -6,11 +6,11 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.kernels.spanning import arborescence
-from partita.kernels.spanning import covariance as spanning_covariance
 from partita.kernels.spanning import elimination as spanning_elimination
 from partita.kernels.spanning import pairs as spanning_pairs
 from partita.kernels.spanning import sample as spanning_sample
 from partita.kernels.spanning import wide as spanning_wide
+from partita.kernels.trees import reachability
 from partita.structures.base import Inference
 from partita.structures.trees import Trees
 
@@ -23,29 +23,44 @@ class SpanningTrees(Trees):
     def _infer_arcs(self, arcs: FloatArray) -> Inference:
         """Elimination without subtraction, O(n³); with unbounded numbers where it underflows."""
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.arc_offsets[-1])
-        shape = self.arc_offsets, self.n_words, self.single_root
-        is_safe = spanning_elimination.marginals(arcs, *shape, log_partition, marginals)
-        unsafe = np.flatnonzero(~is_safe)
+        is_safe, is_restricted = np.empty((2, self.n_sentences), dtype=np.bool_)
+        shape = self.arc_offsets, self.n_words
+        spanning_elimination.marginals(
+            arcs, *shape, self._order, self.single_root,
+            is_safe, is_restricted, log_partition, marginals,
+        )  # fmt: skip
+        unsafe, restricted = np.flatnonzero(~is_safe), np.flatnonzero(is_restricted)
         if unsafe.size:
-            spanning_wide.marginals(arcs, *shape, unsafe, log_partition, marginals)
-        return Inference(log_partition, marginals, (is_safe, unsafe))
+            spanning_wide.marginals(
+                arcs, *shape, self.single_root, unsafe, log_partition, marginals
+            )
+        if restricted.size:
+            # The elimination gives arcs that are allowed but in no tree some 1e-17.
+            n_nodes = int(self.n_words[restricted].max()) + 1
+            allowed, reached = np.empty(n_nodes**2, np.bool_), np.empty(n_nodes, np.bool_)
+            reachability.clear_impossible(
+                arcs, *shape, self.single_root, restricted,
+                allowed, reached, np.empty(n_nodes, np.int64), marginals,
+            )  # fmt: skip
+        return Inference(log_partition, marginals, (is_safe, unsafe, restricted))
 
     def _arc_covariance_product(
         self, arcs: FloatArray, inference: Inference, direction: FloatArray
     ) -> FloatArray:
         """The elimination differentiated along the direction, O(n³)."""
         product = np.empty(self.arc_offsets[-1])
-        is_safe, unsafe = inference.state
-        shape = self.arc_offsets, self.n_words, self.single_root
-        given = arcs, direction, inference.marginals
-        spanning_covariance.product(*given, *shape, is_safe, product)
+        _, unsafe, restricted = inference.state
+        given = arcs, direction, inference.marginals, self.arc_offsets, self.n_words
+        spanning_elimination.covariance_product(*given, self._order, self.single_root, product)
         if unsafe.size:
-            spanning_wide.covariance_product(*given, *shape, unsafe, product)
+            spanning_wide.covariance_product(*given, self.single_root, unsafe, product)
+        if restricted.size:
+            product[inference.marginals == 0.0] = 0.0
         return product
 
     def _arc_covariance(self, arcs: FloatArray, inference: Inference) -> list[FloatArray]:
         """O(n⁴) from one elimination; where that would underflow, from products in O(n⁵)."""
-        is_safe, _ = inference.state
+        is_safe, *_ = inference.state
         return [
             self._safe_covariance(arcs, inference, sentence)
             if is_safe[sentence]
@@ -55,15 +70,11 @@ class SpanningTrees(Trees):
 
     def _safe_covariance(self, arcs: FloatArray, inference: Inference, b: int) -> FloatArray:
         first, end = self.arc_offsets[b], self.arc_offsets[b + 1]
-        covariance = np.empty((end - first, end - first))
+        covariance, n_nodes = np.empty((end - first, end - first)), self.n_words[b] + 1
         spanning_pairs.covariance(
-            arcs,
-            first,
-            self.n_words[b],
-            self.single_root,
-            inference.marginals[first:end],
-            covariance,
-        )
+            arcs, self.arc_offsets, self.n_words, np.array([b]), self.single_root,
+            inference.marginals[first:end], np.empty((n_nodes,) * 3), covariance,
+        )  # fmt: skip
         return covariance
 
     def _wide_covariance(self, arcs: FloatArray, inference: Inference, b: int) -> FloatArray:

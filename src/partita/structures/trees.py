@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -52,6 +53,11 @@ class Trees(ArrayStructures):
         """Sentences of the same lengths, the same labels, and one root or many in both."""
         mine, theirs = (self.n_labels, self.single_root), (other.n_labels, other.single_root)
         return mine == theirs and np.array_equal(self.n_words, other.n_words)
+
+    @cached_property
+    def _order(self) -> IntArray:
+        """Sentences by length, so that those of like length are computed side by side."""
+        return np.argsort(self.n_words, kind="stable")
 
     # ------------------------------------------------------------------ unlabelled arcs, by kind
 

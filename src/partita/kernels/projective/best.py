@@ -7,9 +7,10 @@ back-pointers: on the way back the split that attains the maximum is looked for 
 import numpy as np
 
 from partita.kernels.jit import kernel, pasted, step
-from partita.kernels.projective.side_by_side import fill_lanes, layout
+from partita.kernels.projective.side_by_side import layout
 from partita.kernels.projective.tiles import store_both
 from partita.kernels.simd.lanes import N_LANES, broadcast, load, maximum, store
+from partita.kernels.trees.side_by_side import fill_lanes
 
 
 @step

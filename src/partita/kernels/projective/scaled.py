@@ -29,7 +29,7 @@ import math
 import numpy as np
 
 from partita.kernels.jit import kernel, step
-from partita.kernels.projective.side_by_side import fill_lanes, filled, layout, write_arcs
+from partita.kernels.projective.side_by_side import filled, layout, write_arcs
 from partita.kernels.projective.tiles import (
     inside_sums,
     inside_term,
@@ -39,8 +39,8 @@ from partita.kernels.projective.tiles import (
     outside_right_term,
     store_both,
 )
-from partita.kernels.simd.exponential import LOWEST, exponential
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, maximum, select, store
+from partita.kernels.trees.side_by_side import best_arcs, exponentiate, fill_lanes, total_best
 from partita.kernels.underflow import SAFE
 
 GROWTH = 6.75
@@ -219,37 +219,6 @@ def outside_root(still, moved, at, single_root, seeds):
 
 
 @step
-def best_arcs(scores, at, best):
-    """best[m] = max over heads h of scores[h, m], 0 where all are -inf; returns their sum.
-
-    Every word has exactly one head, so taking best[m] out of every arc to m takes the same
-    amount out of every tree.
-    """
-    total = broadcast(0.0)
-    for modifier in range(0, at.stride, N_LANES):
-        highest = broadcast(-np.inf)
-        for row in range(0, at.right, at.stride):
-            highest = maximum(load(scores, row + modifier), highest)
-        highest = select(highest > -np.inf, highest, 0.0)
-        store(best, modifier, highest)
-        total = total + highest
-    return total
-
-
-@step
-def exponentiate(scores, at, best):
-    """scores = exp(scores - best), in place; returns 0 in lanes where no finite one became 0."""
-    lost = broadcast(0.0)
-    for row in range(0, at.right, at.stride):
-        for modifier in range(0, at.stride, N_LANES):
-            score = load(scores, row + modifier) - load(best, modifier)
-            is_low = select(score < LOWEST, 1.0, broadcast(0.0))
-            lost = select(score > -np.inf, is_low + lost, lost)
-            store(scores, row + modifier, exponential(score))
-    return lost
-
-
-@step
 def seed(n_words, order, first, totals, at, seeds):
     """seeds = 1 / the sum over the trees of each lane's sentence, where that ends; else 0."""
     for cell in range(0, at.stride, N_LANES):
@@ -279,10 +248,10 @@ def marginals(
         # The last of a group is its longest.
         at = layout(n_words[order[end - 1]])
         charts = state[offsets[group] : offsets[group + 1]]
-        totals, seeds = np.empty(at.stride), np.empty(at.stride)
+        best, totals, seeds = np.empty(at.stride), np.empty(at.stride), np.empty(at.stride)
         fill_lanes(scores, part_offsets, n_words, order, first, at, -np.inf, charts)
-        shift = best_arcs(charts, at, totals)
-        lost = exponentiate(charts, at, totals)
+        best_arcs(charts, at, 0, best)
+        _, n_lost = exponentiate(charts, at, best)
         inside_words(charts, None, at)
         inside_root(charts, None, at, single_root, totals)
         seed(n_words, order, first, totals, at, seeds)
@@ -291,14 +260,15 @@ def marginals(
         write_arcs(charts, None, at, part_offsets, n_words, order, first, out)
         for index in range(end - first):
             sentence = order[first + index]
-            total, safe = totals[n_words[sentence] * N_LANES + index], SAFE
-            if lane(lost, index) > 0.0:
-                safe *= GROWTH ** -float(n_words[sentence])
+            words, safe = n_words[sentence], SAFE
+            total = totals[words * N_LANES + index]
+            if lane(n_lost, index) > 0.0:
+                safe *= GROWTH ** -float(words)
             is_positive = 0.0 < total < np.inf
             is_safe[sentence] = is_positive and lane(limit, index) < safe
             log_partition[sentence] = -np.inf
             if is_positive:
-                log_partition[sentence] = lane(shift, index) + math.log(total)
+                log_partition[sentence] = total_best(best, words, index) + math.log(total)
     return state
 
 

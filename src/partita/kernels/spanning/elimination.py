@@ -11,13 +11,27 @@ root's row is left out of d_k until the last word.
 
 Backwards, k = 1 .. n, G is the gradient of A with respect to w:
 
-    h[i] = sum_j<k G[i, j] w[k, j] / d_k
-    G[i, k] = h[i] + 1 / d_k - sum_i' q_k[i'] h[i']     (a single root: G[0, k] = h[0])
+    h[i] = sum_j<k G[i, j] w[k, j]
+    G[i, k] = (h[i] + 1 - sum_i' q_k[i'] h[i']) / d_k     (a single root: G[0, k] = h[0] / d_k)
     G[k, j] = sum_i q_k[i] G[i, j]
 
-and the marginals are w * G. Matrices have n + 1 rows of `padded_width(n + 1)` columns. The
-elimination works in place and leaves behind what the way back needs: w[k, j] as it was when k
-left in row k, left of the diagonal, and w[i, k] in column k, above it.
+and the marginals are w * G. The elimination works in place and leaves behind what the way back
+needs: w[k, j] as it was when k left in row k, left of the diagonal, and w[i, k] in column k, above
+it. Four sentences go side by side (`trees.side_by_side`).
+
+The covariance of the arcs times a direction v is the derivative of the marginals when the weights
+move by w' = w v, and every line above with them:
+
+    d' = sum_i w'[i, k]                       q'[i] = (w'[i, k] - q[i] d') / d
+    w'[i, j] += q'[i] w[k, j] + q[i] w'[k, j]
+    h'[i] = sum_j G'[i, j] w[k, j] + G[i, j] w'[k, j]
+    G'[i, k] = (h'[i] - sum_i' (q'[i'] h[i'] + q[i'] h'[i']) - G[i, k] d') / d
+    G'[k, j] = sum_i q'[i] G[i, j] + q[i] G'[i, j]
+
+The product is w (v G + G'): O(n³), and no matrix is inverted, so it is right at every
+conditioning. What moves has names with `moved`; where these are None nothing does, and Numba
+compiles the recursion alone. A constant added to v on all arcs into one word changes nothing; the
+word's expected v is taken out first, which leaves less to cancel.
 
 A number below 2^-1022 becomes 0 on the way, which moves A and every marginal by at most 2^-1022
 times the gradient there. Where G stays below `SAFE`, the result stands; otherwise the sentence is
@@ -25,289 +39,393 @@ reported as unsafe and the caller takes `spanning.wide`.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from partita.kernels.jit import kernel
-from partita.kernels.simd.exponential import exponential
-from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, maximum, store, total
-from partita.kernels.simd.small_matrix import padded_width
-from partita.kernels.trees.reachability import clear_impossible
+from partita.kernels.jit import kernel, pasted, step
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    broadcast,
+    fma,
+    lane,
+    load,
+    maximum,
+    select,
+    store,
+)
+from partita.kernels.trees.side_by_side import (
+    best_arcs,
+    exponentiate,
+    fill_lanes,
+    lengths_of,
+    total_best,
+    write_lanes,
+)
 from partita.kernels.underflow import SAFE
 
 # Factors between these can be multiplied before one logarithm is taken of them all.
 SMALL, LARGE = 1.0 / 2.0**300, 2.0**300
 
 
-@kernel
-def copy_arcs(arcs, first, n_words, out):
-    """The arcs of a sentence with rows padded, -inf on unused cells."""
-    width = padded_width(n_words + 1)
-    whole = (n_words + 1) // N_LANES * N_LANES
-    for i in range(n_words + 1):
-        at, arc = i * width, first + i * (n_words + 1)
-        for j in range(0, whole, N_LANES):
-            store(out, at + j, load(arcs, arc + j))
-        for j in range(whole, width):
-            out[at + j] = arcs[arc + j] if j <= n_words else -np.inf
-        out[at] = -np.inf
-        out[at + i] = -np.inf
+class Square(NamedTuple):
+    """The size of the matrices of four sentences."""
+
+    n_words: int
+    """Number of words of the longest."""
+    stride: int
+    """Number of doubles in a row."""
 
 
-@kernel
-def swap_words(matrix, n_words, word):
-    """Exchange word 1 and another, as heads and as modifiers."""
-    width = padded_width(n_words + 1)
+@pasted
+def square(n_words):
+    """The size for a longest sentence of `n_words` words."""
+    return Square(n_words, (n_words + 1) * N_LANES)
+
+
+@step
+def swap_words(matrix, at, index, word):
+    """Exchange word 1 and another in one lane, as heads and as modifiers."""
     if word != 1:
-        for j in range(n_words + 1):
-            a, b = width + j, word * width + j
+        for j in range(at.n_words + 1):
+            a, b = at.stride + j * N_LANES + index, word * at.stride + j * N_LANES + index
             matrix[a], matrix[b] = matrix[b], matrix[a]
-        for i in range(n_words + 1):
-            a, b = i * width + 1, i * width + word
+        for i in range(at.n_words + 1):
+            a, b = i * at.stride + N_LANES + index, i * at.stride + word * N_LANES + index
             matrix[a], matrix[b] = matrix[b], matrix[a]
 
 
-@kernel
-def best_heads(matrix, n_words, first, best):
-    """best[j] = max over heads i >= first of matrix[i, j]."""
-    width = padded_width(n_words + 1)
-    for j in range(0, width, N_LANES):
-        highest = broadcast(-np.inf)
-        for i in range(first, n_words + 1):
-            highest = maximum(highest, load(matrix, i * width + j))
-        store(best, j, highest)
-
-
-@kernel
-def likeliest_root(matrix, n_words, best):
+@step
+def likeliest_root(matrix, n_words, index, best):
     """The word whose root arc beats its best other arc by most, given the `best` of those."""
     word, most = 1, -np.inf
     for j in range(1, n_words + 1):
-        if matrix[j] > -np.inf:
+        root, other = matrix[j * N_LANES + index], best[j * N_LANES + index]
+        if root > -np.inf:
             # Not a difference: both may be infinite.
-            advantage = np.inf if best[j] == -np.inf else matrix[j] - best[j]
+            advantage = np.inf if other == -np.inf else root - other
             if advantage > most:
                 word, most = j, advantage
     return word
 
 
-@kernel
-def prepare(arcs, first, n_words, single_root, weights, best):
-    """weights = exp(arcs - best of each modifier); returns sum of these bests, and the word at 1.
+@step
+def prepare(arcs, arc_offsets, n_words, order, first, at, single_root, weights, best, words):
+    """weights = exp(arcs - best of each modifier); counts the arcs that are allowed in each lane.
 
     With a single root the word that is eliminated last must be one that can lead to all others:
-    the likeliest root word changes places with word 1. The sum is -inf if no arc reaches a word.
+    the likeliest root word changes places with word 1. `words` says which it is in each lane.
     """
-    width = padded_width(n_words + 1)
-    copy_arcs(arcs, first, n_words, weights)
-    best_heads(weights, n_words, 1, best)
-    word = 1
-    if single_root:
-        word = likeliest_root(weights, n_words, best)
-        swap_words(weights, n_words, word)
-        best[1], best[word] = best[word], best[1]
-    for j in range(0, width, N_LANES):
+    fill_lanes(arcs, arc_offsets, n_words, order, first, at, -np.inf, weights)
+    best_arcs(weights, at, 1, best)
+    lengths = lengths_of(n_words, order, first)
+    for index in range(N_LANES):
+        words[index] = 1.0
+        if single_root:
+            word = likeliest_root(weights, lengths[index], index, best)
+            words[index] = word
+            swap_words(weights, at, index, word)
+            one, other = N_LANES + index, word * N_LANES + index
+            best[one], best[other] = best[other], best[one]
+    for j in range(0, at.stride, N_LANES):
         store(best, j, maximum(load(best, j), load(weights, j)))
-    shift = 0.0
-    for j in range(width):
-        if 1 <= j <= n_words:
-            shift += best[j]
-        else:
-            best[j] = 0.0
-    if shift == -np.inf:
-        return shift, word
-    for i in range(n_words + 1):
-        for j in range(0, width, N_LANES):
-            cell = i * width + j
-            store(weights, cell, exponential(load(weights, cell) - load(best, j)))
-    return shift, word
+    n_allowed, _ = exponentiate(weights, at, best)
+    return n_allowed
 
 
-@kernel
-def copy_row(matrix, at, k, out):
-    """out[j] = matrix[at + j] for j < k, and zeros up to whole lanes."""
-    for j in range(0, k, N_LANES):
-        store(out, j, load(matrix, at + j))
-    for j in range(k, padded_width(k)):
-        out[j] = 0.0
-
-
-@kernel
-def incoming(rows, width, k, first):
-    """d_k = sum of w[i, k] over first <= i < k, in four sums side by side."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+@step
+def incoming(rows, at, k, first):
+    """d_k = sum of w[i, k] over first <= i < k, in two sums side by side."""
+    a, b = broadcast(0.0), broadcast(0.0)
     i = first
-    while i + 4 <= k:
-        cell = i * width + k
-        a += rows[cell]
-        b += rows[cell + width]
-        c += rows[cell + 2 * width]
-        d += rows[cell + 3 * width]
-        i += 4
-    while i < k:
-        a += rows[i * width + k]
-        i += 1
-    return (a + b) + (c + d)
+    while i + 2 <= k:
+        a = a + load(rows, i * at.stride + k * N_LANES)
+        b = b + load(rows, (i + 1) * at.stride + k * N_LANES)
+        i += 2
+    if i < k:
+        a = a + load(rows, i * at.stride + k * N_LANES)
+    return a + b
 
 
-@kernel
-def pass_on(rows, width, k, inverse, source):
-    """w[i, j] += q_k[i] w[k, j] for i, j < k, with w[k, :k] in `source` and q_k = w[:, k] / d_k."""
-    i = 0
-    while i + 4 <= k:
-        a, b = i * width, (i + 1) * width
-        c, d = (i + 2) * width, (i + 3) * width
-        by_a, by_b = broadcast(rows[a + k] * inverse), broadcast(rows[b + k] * inverse)
-        by_c, by_d = broadcast(rows[c + k] * inverse), broadcast(rows[d + k] * inverse)
-        for j in range(0, k, N_LANES):
-            value = load(source, j)
-            store(rows, a + j, fma(by_a, value, load(rows, a + j)))
-            store(rows, b + j, fma(by_b, value, load(rows, b + j)))
-            store(rows, c + j, fma(by_c, value, load(rows, c + j)))
-            store(rows, d + j, fma(by_d, value, load(rows, d + j)))
-        i += 4
-    while i < k:
-        a, by_a = i * width, broadcast(rows[i * width + k] * inverse)
-        for j in range(0, k, N_LANES):
-            store(rows, a + j, fma(by_a, load(source, j), load(rows, a + j)))
-        i += 1
+@pasted
+def shares(rows, moved, cell, inverse, moved_d):
+    """q and q' out of w[i, k] and w'[i, k] at a cell; q twice where nothing moves."""
+    q = load(rows, cell) * inverse
+    if moved is None:
+        return q, q
+    return q, (load(moved, cell) - q * moved_d) * inverse
 
 
-@kernel
-def eliminate(n_words, single_root, rows, inverses, source):
-    """Forwards, in place, with inverses[k] = 1 / d_k. Returns sum log d_k.
+@pasted
+def pass_to(rows, moved, cell, q, moved_q, w, moved_w):
+    """w[i, j] += q[i] w[k, j], and its derivative."""
+    store(rows, cell, fma(q, w, load(rows, cell)))
+    if moved is not None:
+        store(moved, cell, fma(moved_q, w, fma(q, moved_w, load(moved, cell))))
 
-    Not a number where some d_k is too close to 0 or to infinity.
+
+@step
+def pass_on(rows, moved, at, k, inverse, moved_d):
+    """w[i, j] += q_k[i] w[k, j] for i, j < k, two rows at a time.
+
+    Each term is a load, an fma and a store, so stores are what takes the time; a second row only
+    saves loading w[k, j] again, and more would save nothing.
     """
-    width = padded_width(n_words + 1)
+    source = k * at.stride
+    for i in range(0, k, 2):
+        # An odd last row goes with itself, at weight 0.
+        a, b = i * at.stride, min(i + 1, k - 1) * at.stride
+        q_a, moved_q_a = shares(rows, moved, a + k * N_LANES, inverse, moved_d)
+        q_b, moved_q_b = shares(rows, moved, b + k * N_LANES, inverse, moved_d)
+        if a == b:
+            q_b, moved_q_b = broadcast(0.0), broadcast(0.0)
+        for j in range(N_LANES, k * N_LANES, N_LANES):
+            w = load(rows, source + j)
+            moved_w = w if moved is None else load(moved, source + j)
+            pass_to(rows, moved, a + j, q_a, moved_q_a, w, moved_w)
+            pass_to(rows, moved, b + j, q_b, moved_q_b, w, moved_w)
+
+
+@step
+def eliminate(rows, moved, at, single_root, ends, inverses, moved_ds):
+    """Forwards, in place, with inverses[k] = 1 / d_k, 1 in lanes whose sentence has ended."""
+    for k in range(at.n_words, 0, -1):
+        first = 1 if single_root and k > 1 else 0
+        inverse = 1.0 / select(ends >= float(k), incoming(rows, at, k, first), 1.0)
+        store(inverses, k * N_LANES, inverse)
+        moved_d = inverse
+        if moved is not None:
+            moved_d = incoming(moved, at, k, first)
+            store(moved_ds, k * N_LANES, moved_d)
+        pass_on(rows, moved, at, k, inverse, moved_d)
+
+
+@step
+def log_product(inverses, n_words, index):
+    """sum_k log d_k of one lane; not a number where some d_k is too close to 0 or to infinity."""
     result, product = 0.0, 1.0
     for k in range(n_words, 0, -1):
-        d = incoming(rows, width, k, 1 if single_root and k > 1 else 0)
-        if not 1.0 / SAFE < d < SAFE:
+        inverse = inverses[k * N_LANES + index]
+        if not 1.0 / SAFE < inverse < SAFE:
             return np.nan
-        inverses[k] = 1.0 / d
-        if SMALL < d < LARGE:
-            product *= d
+        if SMALL < inverse < LARGE:
+            product *= inverse
         else:
-            result += math.log(d)
+            result -= math.log(inverse)
         if not SMALL < product < LARGE:
-            result += math.log(product)
+            result -= math.log(product)
             product = 1.0
-        copy_row(rows, k * width, k, source)
-        pass_on(rows, width, k, inverses[k], source)
-    return result + math.log(product)
+    return result - math.log(product)
 
 
-@kernel
-def products(gradient, rows, width, k, inverse, source, left):
-    """left[i] = sum_j<k G[i, j] w[k, j] and G[k, j] = sum_i<k q_k[i] G[i, j], in one pass.
+@pasted
+def add_row(gradient, moved_gradient, cell, q, moved_q, w, moved_w, sums, lows):
+    """What G[i, j] adds to h[i] and to G[k, j], and to their derivatives."""
+    g = load(gradient, cell)
+    moved_sum, moved_low = sums[1], lows[1]
+    if moved_gradient is not None:
+        moved_g = load(moved_gradient, cell)
+        moved_sum = fma(moved_g, w, fma(g, moved_w, moved_sum))
+        moved_low = fma(moved_q, g, fma(q, moved_g, moved_low))
+    return (fma(g, w, sums[0]), moved_sum), (fma(q, g, lows[0]), moved_low)
 
-    Returns 1 - sum_i q_k[i] left[i].
+
+@step
+def products(rows, moved, at, k, inverse, moved_d, left, moved_left, gradient, moved_gradient):
+    """left[i] = h[i] and G[k, j], in one pass over G; returns 1 - sum_i q_k[i] h[i].
+
+    Three rows at a time: with their sums and shares, and those of the derivative, as many as there
+    are vector registers for; with fewer, the latency of the sums would show.
     """
-    at = k * width
-    i = 0
-    rest, rest_b = 1.0, 0.0
-    while i + 4 <= k:
-        a, b = i * width, (i + 1) * width
-        c, d = (i + 2) * width, (i + 3) * width
-        q_a, q_b = rows[a + k] * inverse, rows[b + k] * inverse
-        q_c, q_d = rows[c + k] * inverse, rows[d + k] * inverse
-        by_a, by_b, by_c, by_d = broadcast(q_a), broadcast(q_b), broadcast(q_c), broadcast(q_d)
-        sum_a = broadcast(0.0)
-        sum_b, sum_c, sum_d = sum_a, sum_a, sum_a
-        for j in range(0, k, N_LANES):
-            weight = load(source, j)
-            g_a, g_b = load(gradient, a + j), load(gradient, b + j)
-            g_c, g_d = load(gradient, c + j), load(gradient, d + j)
-            sum_a, sum_b = fma(g_a, weight, sum_a), fma(g_b, weight, sum_b)
-            sum_c, sum_d = fma(g_c, weight, sum_c), fma(g_d, weight, sum_d)
-            low = fma(by_a, g_a, fma(by_b, g_b, load(gradient, at + j)))
-            store(gradient, at + j, fma(by_c, g_c, fma(by_d, g_d, low)))
-        left[i], left[i + 1] = total(sum_a), total(sum_b)
-        left[i + 2], left[i + 3] = total(sum_c), total(sum_d)
-        rest -= q_a * left[i] + q_b * left[i + 1]
-        rest_b -= q_c * left[i + 2] + q_d * left[i + 3]
-        i += 4
-    while i < k:
-        q_a = rows[i * width + k] * inverse
-        by_a, sum_a = broadcast(q_a), broadcast(0.0)
-        for j in range(0, k, N_LANES):
-            g_a = load(gradient, i * width + j)
-            sum_a = fma(g_a, load(source, j), sum_a)
-            store(gradient, at + j, fma(by_a, g_a, load(gradient, at + j)))
-        left[i] = total(sum_a)
-        rest -= q_a * left[i]
-        i += 1
-    return rest + rest_b
+    zero, source = broadcast(0.0), k * at.stride
+    rest, moved_rest = broadcast(1.0), zero
+    for i in range(0, k, 3):
+        # Rows that are not there are the last again, at weight 0.
+        a, b, c = i * at.stride, min(i + 1, k - 1) * at.stride, min(i + 2, k - 1) * at.stride
+        q_a, moved_q_a = shares(rows, moved, a + k * N_LANES, inverse, moved_d)
+        q_b, moved_q_b = shares(rows, moved, b + k * N_LANES, inverse, moved_d)
+        q_c, moved_q_c = shares(rows, moved, c + k * N_LANES, inverse, moved_d)
+        if b == a:
+            q_b, moved_q_b = zero, zero
+        if c == b:
+            q_c, moved_q_c = zero, zero
+        sums_a, sums_b, sums_c = (zero, zero), (zero, zero), (zero, zero)
+        for j in range(N_LANES, k * N_LANES, N_LANES):
+            w = load(rows, source + j)
+            moved_w = w if moved is None else load(moved, source + j)
+            low = load(gradient, source + j)
+            lows = (low, low if moved is None else load(moved_gradient, source + j))
+            sums_a, lows = add_row(
+                gradient, moved_gradient, a + j, q_a, moved_q_a, w, moved_w, sums_a, lows
+            )
+            sums_b, lows = add_row(
+                gradient, moved_gradient, b + j, q_b, moved_q_b, w, moved_w, sums_b, lows
+            )
+            sums_c, lows = add_row(
+                gradient, moved_gradient, c + j, q_c, moved_q_c, w, moved_w, sums_c, lows
+            )
+            store(gradient, source + j, lows[0])
+            if moved is not None:
+                store(moved_gradient, source + j, lows[1])
+        store(left, i * N_LANES, sums_a[0])
+        store(left, (i + 1) * N_LANES, sums_b[0])
+        store(left, (i + 2) * N_LANES, sums_c[0])
+        rest = rest - q_a * sums_a[0] - q_b * sums_b[0] - q_c * sums_c[0]
+        if moved is not None:
+            store(moved_left, i * N_LANES, sums_a[1])
+            store(moved_left, (i + 1) * N_LANES, sums_b[1])
+            store(moved_left, (i + 2) * N_LANES, sums_c[1])
+            moved_rest = moved_rest - moved_q_a * sums_a[0] - q_a * sums_a[1]
+            moved_rest = moved_rest - moved_q_b * sums_b[0] - q_b * sums_b[1]
+            moved_rest = moved_rest - moved_q_c * sums_c[0] - q_c * sums_c[1]
+    return rest, moved_rest
 
 
-@kernel
-def differentiate(n_words, single_root, rows, inverses, source, left, gradient):
-    """Backwards: fill G. Returns whether all of it is below `SAFE`."""
-    width = padded_width(n_words + 1)
-    gradient[: (n_words + 1) * width] = 0.0
-    for k in range(1, n_words + 1):
-        copy_row(rows, k * width, k, source)
-        rest = products(gradient, rows, width, k, inverses[k], source, left)
-        gradient[k] = (left[0] if single_root and k > 1 else left[0] + rest) * inverses[k]
-        for i in range(1, k):
-            gradient[i * width + k] = (left[i] + rest) * inverses[k]
-    highest = broadcast(0.0)
-    for cell in range(0, (n_words + 1) * width, N_LANES):
-        # The sum is not a number if any term is not; the maximum could lose it.
-        highest = maximum(highest, load(gradient, cell)) + 0.0 * load(gradient, cell)
-    return total(highest) < SAFE
+@step
+def differentiate(
+    rows, moved, at, single_root, inverses, moved_ds, left, moved_left, gradient, moved_gradient
+):
+    """Backwards: fill G, and G', which are 0."""
+    for k in range(1, at.n_words + 1):
+        inverse = load(inverses, k * N_LANES)
+        moved_d = inverse if moved is None else load(moved_ds, k * N_LANES)
+        rest, moved_rest = products(
+            rows, moved, at, k, inverse, moved_d, left, moved_left, gradient, moved_gradient
+        )
+        for i in range(k):
+            cell, is_left_out = i * at.stride + k * N_LANES, single_root and k > 1 and i == 0
+            top = load(left, i * N_LANES)
+            g = (top if is_left_out else top + rest) * inverse
+            store(gradient, cell, g)
+            if moved is not None:
+                top = load(moved_left, i * N_LANES)
+                top = top if is_left_out else top + moved_rest
+                store(moved_gradient, cell, (top - g * moved_d) * inverse)
 
 
-@kernel
-def write_marginals(weights, gradient, n_words, word, out, first):
-    """weights * G, with words 1 and `word` back in their places; `out` from `first` on.
+@step
+def multiply(weights, gradient, at):
+    """gradient = weights * G, the marginals; returns the largest G of each lane.
 
     A probability is not negative; a rounding error may be.
     """
-    width = padded_width(n_words + 1)
-    whole = (n_words + 1) // N_LANES * N_LANES
-    for i in range(n_words + 1):
-        row = i * width
-        if i == 1 or i == word:
-            row = (word + 1 - i) * width
-        at = first + i * (n_words + 1)
-        for j in range(0, whole, N_LANES):
-            store(out, at + j, maximum(load(weights, row + j) * load(gradient, row + j), 0.0))
-        for j in range(whole, n_words + 1):
-            out[at + j] = max(weights[row + j] * gradient[row + j], 0.0)
-        out[at + 1], out[at + word] = out[at + word], out[at + 1]
+    highest = broadcast(0.0)
+    for cell in range(0, (at.n_words + 1) * at.stride, N_LANES):
+        g = load(gradient, cell)
+        # The sum is not a number if any term is not; the maximum alone would lose it.
+        highest = maximum(g, highest) + 0.0 * g
+        store(gradient, cell, maximum(load(weights, cell) * g, 0.0))
+    return highest
+
+
+@step
+def copy(weights, at, rows, gradient):
+    """rows = weights, gradient = 0."""
+    for cell in range(0, (at.n_words + 1) * at.stride, N_LANES):
+        store(rows, cell, load(weights, cell))
+        store(gradient, cell, broadcast(0.0))
+
+
+@step
+def as_lanes(lengths):
+    """Four whole numbers as lanes."""
+    values = np.empty(N_LANES)
+    for index in range(N_LANES):
+        values[index] = lengths[index]
+    return load(values, 0)
 
 
 @kernel
-def marginals(arcs, arc_offsets, n_words, single_root, log_partition, out):
-    """Log-partition and marginals of a batch. Returns which sentences are safe.
+def marginals(
+    arcs, arc_offsets, n_words, order, single_root, is_safe, is_restricted, log_partition, out
+):
+    """Log-partition and marginals of a batch, sentences taken in `order`, four at a time.
 
-    Everything else is scratch, which stays in the cache from sentence to sentence: to run the
-    elimination again costs less than to keep its matrices.
+    Fills which sentences are safe, and in which of them some arcs are forbidden. Everything else is
+    scratch, which stays in the cache from group to group: to run the elimination again costs less
+    than to keep its matrices.
     """
-    is_safe = np.zeros(len(n_words), dtype=np.bool_)
-    most = 0
-    for n in n_words:
-        most = max(most, n)
-    width = padded_width(most + 1)
-    weights, rows = np.empty((most + 1) * width), np.empty((most + 1) * width)
-    gradient = np.empty((most + 1) * width)
-    best, inverses = np.empty(width), np.empty(width)
-    source, left = np.empty(width), np.empty(width)
-    for b in range(len(n_words)):
-        n, first = n_words[b], arc_offsets[b]
-        shift, word = prepare(arcs, first, n, single_root, weights, best)
-        log_partition[b] = -np.inf
-        if shift == -np.inf:
-            is_safe[b] = True
-            out[first : arc_offsets[b + 1]] = 0.0
-            continue
-        for cell in range(0, (n + 1) * padded_width(n + 1), N_LANES):
-            store(rows, cell, load(weights, cell))
-        log_partition[b] = shift + eliminate(n, single_root, rows, inverses, source)
-        if log_partition[b] < np.inf:
-            is_safe[b] = differentiate(n, single_root, rows, inverses, source, left, gradient)
-            write_marginals(weights, gradient, n, word, out, first)
-            clear_impossible(arcs, first, n, single_root, out)
-    return is_safe
+    if len(order) == 0:
+        return
+    most = square(n_words[order[-1]])
+    size = (most.n_words + 1) * most.stride
+    weights, rows, gradient = np.empty(size), np.empty(size), np.empty(size)
+    best, inverses, words = np.empty(most.stride), np.empty(most.stride), np.empty(N_LANES)
+    left = np.empty(most.stride + 2 * N_LANES)
+    for first in range(0, len(order), N_LANES):
+        last = min(first + N_LANES, len(order)) - 1
+        at, lengths = square(n_words[order[last]]), lengths_of(n_words, order, first)
+        n_allowed = prepare(
+            arcs, arc_offsets, n_words, order, first, at, single_root, weights, best, words
+        )
+        copy(weights, at, rows, gradient)
+        eliminate(rows, None, at, single_root, as_lanes(lengths), inverses, None)
+        differentiate(rows, None, at, single_root, inverses, None, left, None, gradient, None)
+        limit = multiply(weights, gradient, at)
+        for index in range(N_LANES):
+            sentence, n = order[min(first + index, last)], lengths[index]
+            shift = total_best(best, n, index)
+            total = shift + log_product(inverses, n, index)
+            is_empty = shift == -np.inf
+            is_safe[sentence] = is_empty or (total < np.inf and lane(limit, index) < SAFE)
+            is_restricted[sentence] = lane(n_allowed, index) < n * n
+            log_partition[sentence] = shift if is_empty else total
+            if is_empty:
+                for cell in range(index, (at.n_words + 1) * at.stride, N_LANES):
+                    gradient[cell] = 0.0
+            swap_words(gradient, at, index, int(words[index]))
+        write_lanes(gradient, at, arc_offsets, n_words, order, first, out)
+
+
+@step
+def centre(directions, marginals, at):
+    """Subtract from direction[i, j] its mean over the heads of j, sum_i p(i, j) direction[i, j]."""
+    for j in range(0, at.stride, N_LANES):
+        mean = broadcast(0.0)
+        for row in range(0, (at.n_words + 1) * at.stride, at.stride):
+            mean = fma(load(marginals, row + j), load(directions, row + j), mean)
+        for row in range(0, (at.n_words + 1) * at.stride, at.stride):
+            store(directions, row + j, load(directions, row + j) - mean)
+
+
+@kernel
+def covariance_product(arcs, direction, marginals, arc_offsets, n_words, order, single_root, out):
+    """The covariance product of a batch, given its marginals; right for the safe sentences."""
+    if len(order) == 0:
+        return
+    most = square(n_words[order[-1]])
+    size = (most.n_words + 1) * most.stride
+    weights, directions = np.empty(size), np.empty(size)
+    rows, moved, gradient, moved_gradient = (
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+    )
+    best, words = np.empty(most.stride), np.empty(N_LANES)
+    inverses, moved_ds = np.empty(most.stride), np.empty(most.stride)
+    left, moved_left = np.empty(most.stride + 2 * N_LANES), np.empty(most.stride + 2 * N_LANES)
+    for first in range(0, len(order), N_LANES):
+        last = min(first + N_LANES, len(order)) - 1
+        at, lengths = square(n_words[order[last]]), lengths_of(n_words, order, first)
+        prepare(arcs, arc_offsets, n_words, order, first, at, single_root, weights, best, words)
+        fill_lanes(direction, arc_offsets, n_words, order, first, at, 0.0, directions)
+        fill_lanes(marginals, arc_offsets, n_words, order, first, at, 0.0, moved)
+        centre(directions, moved, at)
+        for index in range(N_LANES):
+            swap_words(directions, at, index, int(words[index]))
+        copy(weights, at, rows, gradient)
+        for cell in range(0, (at.n_words + 1) * at.stride, N_LANES):
+            store(moved, cell, load(weights, cell) * load(directions, cell))
+            store(moved_gradient, cell, broadcast(0.0))
+        eliminate(rows, moved, at, single_root, as_lanes(lengths), inverses, moved_ds)
+        differentiate(
+            rows, moved, at, single_root, inverses, moved_ds, left, moved_left,
+            gradient, moved_gradient,
+        )  # fmt: skip
+        for cell in range(0, (at.n_words + 1) * at.stride, N_LANES):
+            change = fma(load(directions, cell), load(gradient, cell), load(moved_gradient, cell))
+            store(gradient, cell, load(weights, cell) * change)
+        for index in range(N_LANES):
+            swap_words(gradient, at, index, int(words[index]))
+        write_lanes(gradient, at, arc_offsets, n_words, order, first, out)

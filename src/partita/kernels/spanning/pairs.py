@@ -17,33 +17,37 @@ With a single root all root arcs enter the matrix in one place, and T[j, 0, l] =
 
 import numpy as np
 
-from partita.kernels.jit import kernel
-from partita.kernels.simd.small_matrix import padded_width
+from partita.kernels.jit import kernel, step
+from partita.kernels.simd.lanes import N_LANES
 from partita.kernels.spanning.elimination import (
+    as_lanes,
+    copy,
     differentiate,
     eliminate,
     prepare,
+    square,
 )
+from partita.kernels.trees.side_by_side import lengths_of
 
 
-@kernel
-def add_column(differences, rows, width, k, inverse):
+@step
+def add_column(differences, rows, at, k, inverse):
     """T[k, i, i'] = sum_j<k w[k, j] T[j, i, i'] / d_k for i, i' < k."""
     for j in range(1, k):
-        factor = rows[k * width + j] * inverse
+        factor = rows[k * at.stride + j * N_LANES] * inverse
         for i in range(k):
-            target, source = differences[k, i, :k], differences[j, i, :k]
+            target, source = differences[k, i], differences[j, i]
             for other in range(k):
                 target[other] += factor * source[other]
 
 
-@kernel
-def add_row(differences, rows, width, k, inverse, single_root):
+@step
+def add_row(differences, rows, at, k, inverse, single_root):
     """T[j, k, i'] = sum_i<k q_k[i] T[j, i, i'] = -T[j, i', k] for i' < k."""
     for j in range(1, k):
-        target = differences[j, k, :k]
+        target = differences[j, k]
         for i in range(k):
-            factor, source = rows[i * width + k] * inverse, differences[j, i, :k]
+            factor, source = rows[i * at.stride + k * N_LANES] * inverse, differences[j, i]
             for other in range(k):
                 target[other] += factor * source[other]
         if single_root:
@@ -53,56 +57,64 @@ def add_row(differences, rows, width, k, inverse, single_root):
             differences[j, other, k] = -differences[j, k, other]
 
 
-@kernel
-def fill_differences(rows, inverses, gradient, n_words, single_root, differences):
-    """T for all words, in the order of elimination."""
-    width = padded_width(n_words + 1)
+@step
+def fill_differences(rows, inverses, gradient, at, single_root, differences):
+    """T for all words, in the order of elimination, from lane 0."""
     differences[:] = 0.0
-    for k in range(1, n_words + 1):
-        add_column(differences, rows, width, k, inverses[k])
+    for k in range(1, at.n_words + 1):
+        inverse = inverses[k * N_LANES]
+        add_column(differences, rows, at, k, inverse)
         for i in range(k):
-            differences[k, i, k] = gradient[i * width + k]
+            g = gradient[i * at.stride + k * N_LANES]
+            differences[k, i, k] = g
             if i > 0 or not single_root:
-                differences[k, k, i] = -gradient[i * width + k]
-        add_row(differences, rows, width, k, inverses[k], single_root)
+                differences[k, k, i] = -g
+        add_row(differences, rows, at, k, inverse, single_root)
 
 
-@kernel
-def write_covariance(weights, differences, order, marginals, out):
+@step
+def swapped(node, word):
+    """Where a node was before `word` and word 1 changed places."""
+    if node == 1:
+        return word
+    return 1 if node == word else node
+
+
+@step
+def write_covariance(weights, differences, at, word, marginals, left, out):
     """Cov = -w[i, j] T[l, i, j] w[k, l] T[j, k, l], and p - p² on the diagonal; 0 where p is 0."""
-    n_nodes = len(order)
-    left = np.empty(n_nodes)
+    n_nodes = at.n_words + 1
     out[:] = 0.0
     for i in range(n_nodes):
         for j in range(1, n_nodes):
-            row = order[i] * n_nodes + order[j]
+            row = swapped(i, word) * n_nodes + swapped(j, word)
             if marginals[row] == 0.0:
                 continue
             for m in range(n_nodes):
-                left[m] = -weights[i, j] * differences[m, i, j]
+                left[m] = -weights[i * at.stride + j * N_LANES] * differences[m, i, j]
             for k in range(n_nodes):
                 for m in range(1, n_nodes):
-                    column = order[k] * n_nodes + order[m]
+                    column = swapped(k, word) * n_nodes + swapped(m, word)
                     if marginals[column] != 0.0:
-                        out[row, column] = left[m] * (weights[k, m] * differences[j, k, m])
+                        factor = weights[k * at.stride + m * N_LANES] * differences[j, k, m]
+                        out[row, column] = left[m] * factor
             out[row, row] += marginals[row]
 
 
 @kernel
-def covariance(arcs, first, n_words, single_root, marginals, out):
-    """Dense covariance of one safe sentence, ((n+1)², (n+1)²), given its own marginals."""
-    width = padded_width(n_words + 1)
-    size = (n_words + 1) * width
+def covariance(arcs, arc_offsets, n_words, only, single_root, marginals, differences, out):
+    """Dense covariance of the safe sentence that `only` names, given its own marginals.
+
+    ((n+1)², (n+1)²); `differences` is scratch, (n+1, n+1, n+1).
+    """
+    at, lengths = square(n_words[only[0]]), lengths_of(n_words, only, 0)
+    size = (at.n_words + 1) * at.stride
     weights, rows, gradient = np.empty(size), np.empty(size), np.empty(size)
-    best, inverses = np.empty(width), np.empty(width)
-    source, left = np.empty(width), np.empty(width)
-    _, word = prepare(arcs, first, n_words, single_root, weights, best)
-    rows[:] = weights
-    eliminate(n_words, single_root, rows, inverses, source)
-    differentiate(n_words, single_root, rows, inverses, source, left, gradient)
-    differences = np.empty((n_words + 1, n_words + 1, n_words + 1))
-    fill_differences(rows, inverses, gradient, n_words, single_root, differences)
-    order = np.arange(n_words + 1)
-    order[1], order[word] = word, 1
-    square = weights.reshape(n_words + 1, width)
-    write_covariance(square, differences, order, marginals, out)
+    best, inverses, words = np.empty(at.stride), np.empty(at.stride), np.empty(N_LANES)
+    left = np.empty(at.stride + 2 * N_LANES)
+    prepare(arcs, arc_offsets, n_words, only, 0, at, single_root, weights, best, words)
+    copy(weights, at, rows, gradient)
+    eliminate(rows, None, at, single_root, as_lanes(lengths), inverses, None)
+    differentiate(rows, None, at, single_root, inverses, None, left, None, gradient, None)
+    fill_differences(rows, inverses, gradient, at, single_root, differences)
+    write_covariance(weights, differences, at, int(words[0]), marginals, left, out)

@@ -86,9 +86,16 @@ def one_by_one(arcs, n_words, single_root, rng, heads):
     n_nodes = n_words + 1
     offsets, lengths = np.array([0, n_nodes * n_nodes]), np.array([n_words])
     log_partition, marginals = np.empty(1), np.empty(n_nodes * n_nodes)
-    only = np.zeros(1, dtype=np.int64)
+    only, is_safe, ignored = (
+        np.zeros(1, dtype=np.int64),
+        np.empty(1, np.bool_),
+        np.empty(1, np.bool_),
+    )
     for j in range(1, n_nodes):
-        if not safe_marginals(arcs, offsets, lengths, single_root, log_partition, marginals)[0]:
+        safe_marginals(
+            arcs, offsets, lengths, only, single_root, is_safe, ignored, log_partition, marginals
+        )
+        if not is_safe[0]:
             wide_marginals(arcs, offsets, lengths, single_root, only, log_partition, marginals)
         heads[j - 1] = draw(np.cumsum(marginals.reshape(n_nodes, n_nodes)[:, j]), rng.random())
         keep_arc(arcs, n_words, heads[j - 1], j)

@@ -25,8 +25,6 @@ from partita.kernels.simd.wide import (
     widen,
 )
 from partita.kernels.spanning.arborescence import arborescence, load_rows, scratch
-from partita.kernels.spanning.covariance import expected_direction
-from partita.kernels.trees.reachability import clear_impossible
 
 
 @kernel
@@ -181,6 +179,17 @@ def sentence(arcs, direction, n_words, single_root, marginals, product):
 
 
 @kernel
+def expected_direction(direction, marginals, first, n_words, out):
+    """out[j] = sum_i marginals[i, j] direction[i, j], the direction that word j can expect."""
+    out[:] = 0.0
+    for i in range(n_words + 1):
+        for j in range(1, n_words + 1):
+            cell = first + i * (n_words + 1) + j
+            if marginals[cell] > 0.0:
+                out[j] += marginals[cell] * direction[cell]
+
+
+@kernel
 def marginals(arcs, arc_offsets, n_words, single_root, sentences, log_partition, out):
     """Log-partition and marginals of the named sentences."""
     for b in sentences:
@@ -189,7 +198,6 @@ def marginals(arcs, arc_offsets, n_words, single_root, sentences, log_partition,
         log_partition[b] = sentence(
             arcs[first:end], nothing, n_words[b], single_root, out[first:end], product
         )
-        clear_impossible(arcs, first, n_words[b], single_root, out)
 
 
 @kernel

@@ -6,16 +6,15 @@ gives arcs that are allowed but in no tree a marginal of some 1e-17; here they g
 
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 
 
-@kernel
-def reach(allowed, avoided, reached, queue):
+@step
+def reach(allowed, n_nodes, avoided, reached, queue):
     """Add to `reached` all words that descend from it by allowed arcs past the word `avoided`.
 
     Returns how many words are reached.
     """
-    n_nodes = len(allowed)
     n_queued = 0
     for i in range(1, n_nodes):
         if reached[i]:
@@ -23,48 +22,46 @@ def reach(allowed, avoided, reached, queue):
             n_queued += 1
     position = 0
     while position < n_queued and n_queued < n_nodes - 1:
-        row = allowed[queue[position]]
+        row = queue[position] * n_nodes
         position += 1
         for j in range(1, n_nodes):
-            if row[j] and not reached[j] and j != avoided:
+            if allowed[row + j] and not reached[j] and j != avoided:
                 reached[j] = True
                 queue[n_queued] = j
                 n_queued += 1
     return n_queued
 
 
-@kernel
-def only_single_roots(allowed, reached, queue):
+@step
+def only_single_roots(allowed, n_nodes, reached, queue):
     """Forbid root arcs to words that do not lead to all others."""
-    n_nodes = len(allowed)
     for word in range(1, n_nodes):
-        if allowed[0, word]:
-            reached[:] = False
-            reached[word] = True
-            allowed[0, word] = reach(allowed, 0, reached, queue) == n_nodes - 1
+        if allowed[word]:
+            for j in range(n_nodes):
+                reached[j] = j == word
+            allowed[word] = reach(allowed, n_nodes, 0, reached, queue) == n_nodes - 1
 
 
 @kernel
-def clear_impossible(arcs, first, n_words, single_root, marginals):
-    """Set to exactly 0 the marginals of arcs that are in no tree of a sentence."""
-    n_nodes = n_words + 1
-    allowed = np.zeros((n_nodes, n_nodes), dtype=np.bool_)
-    n_forbidden = 0
-    for i in range(n_nodes):
+def clear_impossible(
+    arcs, arc_offsets, n_words, single_root, sentences, allowed, reached, queue, marginals
+):
+    """Set to exactly 0 the marginals of arcs that are in no tree, in the named sentences.
+
+    Scratch: allowed has room for all arcs of the longest, reached and queue for all its nodes.
+    """
+    for sentence in sentences:
+        first, n_nodes = arc_offsets[sentence], n_words[sentence] + 1
+        for cell in range(n_nodes * n_nodes):
+            is_arc = cell % n_nodes != 0 and cell % n_nodes != cell // n_nodes
+            allowed[cell] = is_arc and arcs[first + cell] > -np.inf
+        if single_root:
+            only_single_roots(allowed, n_nodes, reached, queue)
         for j in range(1, n_nodes):
-            if i != j:
-                allowed[i, j] = arcs[first + i * n_nodes + j] > -np.inf
-                n_forbidden += not allowed[i, j]
-    if n_forbidden == 0:
-        return
-    reached, queue = np.empty(n_nodes, dtype=np.bool_), np.empty(n_nodes, dtype=np.int64)
-    if single_root:
-        only_single_roots(allowed, reached, queue)
-    for j in range(1, n_nodes):
-        reached[:] = allowed[0]
-        reached[j] = False
-        reach(allowed, j, reached, queue)
-        reached[0] = allowed[0, j]
-        for i in range(n_nodes):
-            if not reached[i]:
-                marginals[first + i * n_nodes + j] = 0.0
+            for i in range(n_nodes):
+                reached[i] = allowed[i] and i != j
+            reach(allowed, n_nodes, j, reached, queue)
+            reached[0] = allowed[j]
+            for i in range(n_nodes):
+                if not reached[i]:
+                    marginals[first + i * n_nodes + j] = 0.0

@@ -1,0 +1,132 @@
+"""Trees side by side: the arcs of four sentences of like length, one sentence in each SIMD lane.
+
+A matrix of arcs is a square over positions 0 .. n, where 0 is the root and n the length of the
+longest of the four: [head, modifier, lane]. What a shorter sentence lacks are arcs of weight 0,
+which change nothing, not even the last bit. A lane for which there is no sentence repeats the last
+one, so that it can be treated as if it were there. In what follows `at` has the `n_words` of a
+square and the `stride` of its rows, in doubles.
+"""
+
+import numpy as np
+
+from partita.kernels.jit import pasted, step
+from partita.kernels.simd.exponential import LOWEST, exponential
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    broadcast,
+    gather,
+    load,
+    maximum,
+    scatter,
+    select,
+    store,
+)
+
+
+@step
+def lengths_of(n_words, order, first):
+    """Number of words of the four sentences from order[first] on."""
+    last = len(order) - 1
+    return (
+        n_words[order[first]],
+        n_words[order[min(first + 1, last)]],
+        n_words[order[min(first + 2, last)]],
+        n_words[order[min(first + 3, last)]],
+    )
+
+
+@step
+def rows_of(part_offsets, order, first, lengths, head):
+    """Where the arcs from a head start in four sentences; those from the last word if they end."""
+    last = len(order) - 1
+    a, b, c, d = lengths
+    return (
+        part_offsets[order[first]] + min(head, a) * (a + 1),
+        part_offsets[order[min(first + 1, last)]] + min(head, b) * (b + 1),
+        part_offsets[order[min(first + 2, last)]] + min(head, c) * (c + 1),
+        part_offsets[order[min(first + 3, last)]] + min(head, d) * (d + 1),
+    )
+
+
+@pasted
+def cells_of(rows, lengths, modifier):
+    """Where the arcs of these rows to a modifier are; those to the last word if they end."""
+    return (
+        rows[0] + min(modifier, lengths[0]),
+        rows[1] + min(modifier, lengths[1]),
+        rows[2] + min(modifier, lengths[2]),
+        rows[3] + min(modifier, lengths[3]),
+    )
+
+
+@step
+def fill_lanes(values, part_offsets, n_words, order, first, at, fill, matrix):
+    """A matrix from the arcs of four sentences, with `fill` where there is none.
+
+    What the arcs have in column 0 and on the diagonal has no effect.
+    """
+    lengths, ends = lengths_of(n_words, order, first), np.empty(N_LANES)
+    for head in range(at.n_words + 1):
+        for k in range(N_LANES):
+            ends[k] = lengths[k] if head <= lengths[k] else 0
+        rows = rows_of(part_offsets, order, first, lengths, head)
+        row, last = head * at.stride, load(ends, 0)
+        for j in range(1, at.n_words + 1):
+            value = gather(values, cells_of(rows, lengths, j))
+            store(matrix, row + j * N_LANES, select(last >= float(j), value, fill))
+        store(matrix, row, broadcast(fill))
+        store(matrix, row + head * N_LANES, broadcast(fill))
+
+
+@step
+def write_lanes(matrix, at, part_offsets, n_words, order, first, out):
+    """A matrix to the arcs of four sentences, with zeros in column 0 and on the diagonal.
+
+    From the last cell to the first: what a shorter sentence lacks is written to its last row or
+    column, before what belongs there.
+    """
+    lengths, zero = lengths_of(n_words, order, first), broadcast(0.0)
+    for head in range(at.n_words, -1, -1):
+        rows, row = rows_of(part_offsets, order, first, lengths, head), head * at.stride
+        for j in range(at.n_words, 0, -1):
+            scatter(out, cells_of(rows, lengths, j), load(matrix, row + j * N_LANES))
+        scatter(out, rows, zero)
+        scatter(out, cells_of(rows, lengths, head), zero)
+
+
+@step
+def best_arcs(scores, at, first, best):
+    """best[m] = max over heads h >= first of scores[h, m], which may be -inf."""
+    for modifier in range(0, at.stride, N_LANES):
+        highest = broadcast(-np.inf)
+        for row in range(first * at.stride, (at.n_words + 1) * at.stride, at.stride):
+            highest = maximum(load(scores, row + modifier), highest)
+        store(best, modifier, highest)
+
+
+@step
+def exponentiate(scores, at, best):
+    """scores = exp(scores - best), in place; counts in each lane the finite ones, and those now 0.
+
+    Every word has exactly one head, so taking best[m] out of every arc to m takes the same
+    amount out of every tree. Where best[m] is -inf nothing is taken out.
+    """
+    n_finite, n_lost = broadcast(0.0), broadcast(0.0)
+    for row in range(0, (at.n_words + 1) * at.stride, at.stride):
+        for modifier in range(0, at.stride, N_LANES):
+            highest = load(best, modifier)
+            score = load(scores, row + modifier) - select(highest > -np.inf, highest, 0.0)
+            is_finite = select(score > -np.inf, 1.0, broadcast(0.0))
+            n_finite = n_finite + is_finite
+            n_lost = n_lost + select(score < LOWEST, is_finite, 0.0)
+            store(scores, row + modifier, exponential(score))
+    return n_finite, n_lost
+
+
+@step
+def total_best(best, n_words, index):
+    """What was taken out of the trees of one lane: -inf if a word has no arc."""
+    total = 0.0
+    for word in range(1, n_words + 1):
+        total += best[word * N_LANES + index]
+    return total
