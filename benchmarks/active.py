@@ -18,7 +18,7 @@ from benchmarks.tagger_data import data_folder
 from benchmarks.timing import Table, write_json
 from partita import Tagger
 from partita.data.formats import read_sentences
-from partita.estimators.tagging.simulation import Corpus, Simulation, simulate
+from partita.estimators.tagging.simulation import Simulation, TaggedCorpus, simulate
 
 TEMPLATES = """
 FORM[0].lower
@@ -41,13 +41,18 @@ STRATEGIES = (
 """Each with whether it is divided by the number of words."""
 
 
-def corpus(path: Path, column: str, n_sentences: int | None = None) -> Corpus:
+def corpus(path: Path, column: str, n_sentences: int | None = None) -> TaggedCorpus:
     sentences = list(read_sentences(path))[:n_sentences]
-    return Corpus(sentences, [sentence.column(column) for sentence in sentences])
+    return TaggedCorpus(sentences, [sentence.column(column) for sentence in sentences])
 
 
 def replayed(
-    title: str, tagger: Tagger, pool: Corpus, test: Corpus, n_seeds: int, batch_words: int
+    title: str,
+    tagger: Tagger,
+    pool: TaggedCorpus,
+    test: TaggedCorpus,
+    n_seeds: int,
+    batch_words: int,
 ) -> Table:
     """Words that each strategy needs, averaged over random first sentences."""
     table = Table(
@@ -87,7 +92,7 @@ def _needed(runs: list[Simulation], strategy: str, share: float) -> int:
     return round(np.mean([run.words_needed(share)[strategy] or run.full.n_words for run in runs]))
 
 
-def _share(runs: list[Simulation], strategy: str, pool: Corpus) -> float:
+def _share(runs: list[Simulation], strategy: str, pool: TaggedCorpus) -> float:
     return _needed(runs, strategy, 0.99) / pool.n_words
 
 

@@ -16,23 +16,23 @@ import numpy as np
 from benchmarks.timing import Table, best_time, optional, write_json
 from partita.data.conllu import read_conllu
 from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
-from partita.estimators.tagging.simulation import Corpus, simulate
+from partita.estimators.tagging.simulation import TaggedCorpus, simulate
 from partita.evaluation import many_to_one
 
 N_TAGS = 17
 
 
-def read(part: str, most: int | None) -> Corpus:
+def read(part: str, most: int | None) -> TaggedCorpus:
     """Words and universal tags of a part of EWT."""
     folder = Path(os.environ["PARTITA_DATA"]) / "ud_en_ewt"
     sentences = read_conllu(folder / f"en_ewt-ud-{part}.conllu")[:most]
-    return Corpus(
+    return TaggedCorpus(
         [list(sentence.column("FORM")) for sentence in sentences],
         [list(sentence.column("UPOS")) for sentence in sentences],
     )
 
 
-def induction(train: Corpus, dev: Corpus, n_starts: int, max_iterations: int) -> Table:
+def induction(train: TaggedCorpus, dev: TaggedCorpus, n_starts: int, max_iterations: int) -> Table:
     """Many-to-one accuracy of each random start, and its spread."""
     table = Table(
         f"Induced tags: {N_TAGS}, {train.n_words:,} words, {max_iterations} iterations; "
@@ -69,7 +69,7 @@ def induction(train: Corpus, dev: Corpus, n_starts: int, max_iterations: int) ->
     return table
 
 
-def speed(train: Corpus) -> Table:
+def speed(train: TaggedCorpus) -> Table:
     """Seconds an iteration of expectation-maximisation, from the same start, beside hmmlearn."""
     table = Table(f"Expectation-maximisation, {train.n_words:,} words, {N_TAGS} tags")
     for name, n_threads in (("partita, one thread", 1), ("partita, two threads", 2)):
@@ -102,7 +102,7 @@ def speed(train: Corpus) -> Table:
     return table
 
 
-def supervised(train: Corpus, dev: Corpus) -> Table:
+def supervised(train: TaggedCorpus, dev: TaggedCorpus) -> Table:
     """Counts of a labelled corpus: accuracy and speed."""
     table = Table("Trained on labels (counts, alpha 0.01)")
     training = best_time(lambda: HiddenMarkovTagger().fit(train.sentences, train.tags), 3)
@@ -117,9 +117,9 @@ def supervised(train: Corpus, dev: Corpus) -> Table:
     return table
 
 
-def asking(train: Corpus, dev: Corpus, n_sentences: int) -> Table:
+def asking(train: TaggedCorpus, dev: TaggedCorpus, n_sentences: int) -> Table:
     """Words to label until 99 % of the full accuracy, by strategy, over three draws of the seed."""
-    pool = Corpus(train.sentences[:n_sentences], train.tags[:n_sentences])
+    pool = TaggedCorpus(train.sentences[:n_sentences], train.tags[:n_sentences])
     table = Table(
         f"Active learning with the supervised model: {pool.n_words:,} words in the pool, words "
         "labelled for 99 and 97 % of the accuracy with all labels, mean of three seeds"

@@ -204,11 +204,11 @@ print(" ".join(text[first:end] for first, end, _ in cut[0]))
 
 # ## When a kernel of your own pays
 #
-# The sums run in compiled loops over the edges, some five nanoseconds each, and all sentences of a
+# The sums run in compiled loops over the edges, and all sentences of a
 # batch are one call; sentences of the same length share a forest. Loops of your own in logarithms
 # are not faster. What pays is what the library's own kernels do: probabilities that are rescaled
-# on the way instead of logarithms, and four sentences side by side in the lanes of a vector unit,
-# together three to ten times. Then inherit from `ArrayStructures` and write `infer`,
+# on the way instead of logarithms, and four sentences side by side in the lanes of a vector unit.
+# Then inherit from `ArrayStructures` and write `infer`,
 # `covariance_product`, `argmax` and so on; the conformance suite is the same.
 #
 # One thing to know there: do not compute marginals as exp(score through the part - log-partition).

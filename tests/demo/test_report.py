@@ -9,7 +9,7 @@ import pytest
 
 from partita.cli.parser import build_parser
 from partita.demo import STRANDS, TIMED
-from partita.demo.page import Report, Section, figure, marked, table
+from partita.demo.page import DemoReport, Section, figure, marked, table
 from partita.demo.timing import compare
 from partita.show import tree
 
@@ -100,7 +100,7 @@ def test_text_is_escaped():
         ],
         headline=("<1>", "<unit>"),
     )
-    html = Report("<title>", "<lead>", [section], {"<fact>": "<value>"}).html()
+    html = DemoReport("<title>", "<lead>", [section], {"<fact>": "<value>"}).html()
     found = outline(html)
     assert {"b", "w", "h", "c", "see", "unit", "fact", "value", "lead"}.isdisjoint(found.names)
 

@@ -5,7 +5,7 @@ import pytest
 
 import partita as pt
 from partita.estimators.base import NotFittedError
-from partita.estimators.tagging.hidden_markov_layout import Layout, SymbolRows
+from partita.estimators.tagging.hidden_markov_layout import HiddenMarkovLayout, SymbolRows
 from partita.objectives.evidence import Evidence
 from partita.text.word_symbols import WordSymbols, word_classes
 from partita.training import ModelFileError, build_corpus
@@ -339,7 +339,7 @@ def test_without_smoothing_the_unseen_is_impossible():
 
 
 def test_layout_counts_start_and_transitions_apart():
-    layout = Layout(2, np.eye(2, dtype=bool), np.ones((2, 2), dtype=bool))
+    layout = HiddenMarkovLayout(2, np.eye(2, dtype=bool), np.ones((2, 2), dtype=bool))
     words = SymbolRows(np.array([2, 1]), np.array([0, 1, -1]), np.full((3, 2), -1))
     start, transitions, emissions = layout.split(layout.counts(words, np.array([0, 1, 1])))
     assert start.tolist() == [1.0, 1.0]

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from partita.estimators.alignment.em import Course, learn_directions
+from partita.estimators.alignment.em import EmCourse, learn_directions
 from partita.estimators.alignment.hmm import DirectedHiddenMarkov
 from partita.estimators.alignment.jumps import PSEUDO_COUNT, Jumps
 from partita.estimators.alignment.model1 import WordTable, train_model1
@@ -225,7 +225,7 @@ def test_jumps_are_maximised():
 def test_likelihood_never_falls():
     words, source, target = numbered(np.random.default_rng(3), n_pairs=80)
     numbers = (source, target, len(words[0]), len(words[1]))
-    _, training = learn_directions(numbers, Course(n_iterations=25, agreement=False))
+    _, training = learn_directions(numbers, EmCourse(n_iterations=25, agreement=False))
     assert len(training.history) == training.n_iterations == 30
     seen = [-record.loss for record in training.history[5:]]
     # The jumps' pseudo-counts are not part of it, and cost it next to nothing.
@@ -293,7 +293,7 @@ def test_agreement(monkeypatch):
 
     monkeypatch.setattr(em, "BLOCK", 50)
     words, source, target = numbered(np.random.default_rng(4), n_pairs=12)
-    course = Course(2, 3, alpha=0.1, reach=2)
+    course = EmCourse(2, 3, alpha=0.1, reach=2)
     numbers = (source, target, len(words[0]), len(words[1]))
     found, _ = learn_directions(numbers, course)
     expected = reference_agreement(words, source, target, 3, 0.1)
@@ -312,7 +312,7 @@ def test_agreement(monkeypatch):
 @pytest.mark.parametrize("n_iterations", [0, 3])
 def test_a_pair_of_weight_two_counts_twice(n_iterations, agreement):
     words, source, target = numbered(np.random.default_rng(6), n_pairs=15)
-    course = Course(3, n_iterations, agreement=agreement)
+    course = EmCourse(3, n_iterations, agreement=agreement)
     sizes = len(words[0]), len(words[1])
     twice = np.concatenate([np.arange(15), np.arange(5), np.arange(5)])
     one, _ = learn_directions((source.select(twice), target.select(twice), *sizes), course)
@@ -334,7 +334,7 @@ def test_held_out_pairs_choose_the_iteration():
         seen.append(models)
         return abs(len(seen) - 3)
 
-    models, training = learn_directions(numbers, Course(2, 6), judge=judge, patience=2)
+    models, training = learn_directions(numbers, EmCourse(2, 6), judge=judge, patience=2)
     assert (models[0] is seen[2][0], training.n_iterations, len(seen)) == (True, 5, 5)
     assert [record.held_out for record in training.history] == [2, 1, 0, 1, 2]
     assert "Stopped early after 5 iterations" in training.reason
@@ -363,7 +363,7 @@ def test_empty_sentences():
     assert model.best(source, target)[0].tolist() == [-1, -1]
     assert model.log_likelihood(source, target)[:3].tolist() == [0, 0, 0]
     sizes = model.table.n_source, model.table.n_source
-    models, _ = learn_directions((source, target, *sizes), Course(n_iterations=1))
+    models, _ = learn_directions((source, target, *sizes), EmCourse(n_iterations=1))
     for trained in models:
         assert np.isfinite(trained.jumps.weights).all()
 

@@ -6,7 +6,7 @@ import pytest
 from enumerate_pairs import log_partition_of_choices, log_partition_of_pair
 from partita import Aligner
 from partita.data.alignments import Alignment
-from partita.estimators.alignment.em import Course
+from partita.estimators.alignment.em import EmCourse
 from partita.estimators.alignment.gold import GoldOptions, costs
 from partita.estimators.alignment.itg_lexicon import LinkLexicon
 from partita.estimators.alignment.itg_links import ways
@@ -34,7 +34,7 @@ def itg(alignments=None, *, source=SOURCE, target=TARGET, **options):
 def generative():
     words = WordVocabulary.learn(SOURCE), WordVocabulary.learn(TARGET)
     pairs, runs = read_pairs(SOURCE, TARGET), Runs(progress=False)
-    return learn_generative(words, pairs, None, Course(n_iterations=2), runs)[0]
+    return learn_generative(words, pairs, None, EmCourse(n_iterations=2), runs)[0]
 
 
 @pytest.fixture(scope="module")

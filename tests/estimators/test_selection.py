@@ -10,7 +10,7 @@ from partita.estimators.tagging.selection import (
     rank,
     take,
 )
-from partita.estimators.tagging.simulation import Corpus, Point, Simulation, simulate
+from partita.estimators.tagging.simulation import CurvePoint, Simulation, TaggedCorpus, simulate
 
 SENTENCES = [["a", "b"], ["u", "v", "b", "a"], [], ["a"], ["v", "b", "a", "u", "b", "v"]]
 
@@ -146,7 +146,7 @@ def made_up(rng, size):
         words = [f"{'h' if hard else 'e'}{rng.integers(40 if hard else 2)}" for _ in range(4)]
         sentences.append(words)
         tags.append(["X" if int(word[1:]) % 2 else "Y" for word in words])
-    return Corpus(sentences, tags)
+    return TaggedCorpus(sentences, tags)
 
 
 @pytest.mark.parametrize("strategy", ["span", "n_best"])
@@ -206,7 +206,10 @@ def test_most_words():
 
 
 def test_words_needed_between_two_points():
-    curves = {"a": (Point(10, 0.5), Point(20, 0.7)), "b": (Point(10, 0.3), Point(20, 0.4))}
-    result = Simulation(curves, Point(100, 0.6))
+    curves = {
+        "a": (CurvePoint(10, 0.5), CurvePoint(20, 0.7)),
+        "b": (CurvePoint(10, 0.3), CurvePoint(20, 0.4)),
+    }
+    result = Simulation(curves, CurvePoint(100, 0.6))
     assert result.words_needed(1.0) == {"a": pytest.approx(15.0), "b": None}
     assert result.words_needed(0.5)["a"] == 10.0

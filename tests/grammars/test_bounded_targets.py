@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from partita.grammars.alignments import PairAlignments
-from partita.grammars.choices import Choices
+from partita.grammars.choices import TargetChoices
 from partita.grammars.targets import BoundedTargets
 from partita.structures.joined import JoinedStructures
 
 CHOICES = [
-    Choices(np.array([7, 8, 9]), np.array([0, 2, 3])),
-    Choices(np.array([4, 5, 6, 7]), np.array([0, 1, 1, 4])),  # a word without translations
-    Choices(np.array([3]), np.array([0, 1])),
+    TargetChoices(np.array([7, 8, 9]), np.array([0, 2, 3])),
+    TargetChoices(np.array([4, 5, 6, 7]), np.array([0, 1, 1, 4])),  # a word without translations
+    TargetChoices(np.array([3]), np.array([0, 1])),
 ]
 
 

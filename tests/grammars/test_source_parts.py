@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from partita.grammars.choices import Choices
+from partita.grammars.choices import TargetChoices
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.source_parts import SourceParts, Topology, split_numbers, splits, target_of
 
@@ -21,7 +21,7 @@ def example(n):
 
     def choices(groups):
         words = np.array(sum(groups, []), dtype=np.int64)
-        return Choices(words, np.concatenate([[0], np.cumsum([len(g) for g in groups])]))
+        return TargetChoices(words, np.concatenate([[0], np.cumsum([len(g) for g in groups])]))
 
     return SourceParts(choices(links), choices(insertions), LONGEST)
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from partita.grammars.choices import Choices
+from partita.grammars.choices import TargetChoices
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.source_parts import SourceParts
 from partita.grammars.source_structures import SourcePairs, SourceTargets
@@ -15,7 +15,7 @@ N_TARGET = 4
 
 def choices(groups):
     words = np.array(sum(groups, []), dtype=np.int64)
-    return Choices(words, np.concatenate([[0], np.cumsum([len(group) for group in groups])]))
+    return TargetChoices(words, np.concatenate([[0], np.cumsum([len(group) for group in groups])]))
 
 
 def example(n, longest, seed=0):

@@ -8,7 +8,7 @@ import pytest
 
 from enumerate_itg import all_trees, log_sum, total_and_counts
 from partita.distribution.hypergraph import HypergraphDistribution
-from partita.grammars.choices import Choices
+from partita.grammars.choices import TargetChoices
 from partita.grammars.forest import EmptyForestError, Rule
 from partita.grammars.itg import ITG, bounded_forest
 from partita.grammars.lexicon import Lexicon
@@ -170,11 +170,11 @@ def test_a_vocabulary_of_thousands_costs_one_edge():
 
 
 def test_choices_with_empty_groups_and_forbidden_words():
-    choices = Choices(np.arange(3), np.array([0, 0, 2, 3, 3]))
+    choices = TargetChoices(np.arange(3), np.array([0, 0, 2, 3, 3]))
     scores = np.array([0.0, -np.inf, -np.inf])
     np.testing.assert_array_equal(choices.log_sums(scores), [-np.inf, 0.0, -np.inf, -np.inf])
     np.testing.assert_array_equal(choices.spread(np.ones(4), scores), [1.0, 0.0, 0.0])
-    assert Choices(np.arange(0), np.array([0])).log_sums(np.zeros(0)).shape == (0,)
+    assert TargetChoices(np.arange(0), np.array([0])).log_sums(np.zeros(0)).shape == (0,)
 
 
 def test_wrong_lexicons_and_scores_say_what_is_wrong():

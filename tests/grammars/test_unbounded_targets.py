@@ -7,7 +7,7 @@ import pytest
 
 from partita.distribution.hypergraph import HypergraphDistribution
 from partita.distribution.parts import PartDistribution
-from partita.grammars.choices import Choices
+from partita.grammars.choices import TargetChoices
 from partita.grammars.itg import bounded_forest
 from partita.grammars.loops import LoopedForest
 from partita.grammars.parts import RuleScores
@@ -17,10 +17,10 @@ from partita.grammars.unbounded_targets import UnboundedTargets
 
 FORMS = pytest.mark.parametrize("normal_form", [False, True])
 CHOICES = [
-    Choices(np.zeros(0, dtype=np.int64), np.array([0])),
-    Choices(np.array([7, 8]), np.array([0, 2])),
-    Choices(np.array([7, 8, 9]), np.array([0, 2, 3])),
-    Choices(np.array([4, 5, 6, 7]), np.array([0, 1, 1, 4])),  # a word without translations
+    TargetChoices(np.zeros(0, dtype=np.int64), np.array([0])),
+    TargetChoices(np.array([7, 8]), np.array([0, 2])),
+    TargetChoices(np.array([7, 8, 9]), np.array([0, 2, 3])),
+    TargetChoices(np.array([4, 5, 6, 7]), np.array([0, 1, 1, 4])),  # a word without translations
 ]
 SENTENCES = pytest.mark.parametrize("choices", CHOICES, ids=lambda each: str(each.n_groups))
 
@@ -202,7 +202,7 @@ def test_nothing_does_not_diverge(normal_form):
 
 @FORMS
 def test_extreme_scores(normal_form):
-    choices = Choices(np.array([7, 8]), np.array([0, 1, 2]))
+    choices = TargetChoices(np.array([7, 8]), np.array([0, 1, 2]))
     scores = np.array([1000.0, -1000.0, -np.inf, -np.inf, -2000.0, 500.0, -500.0])
     p = distribution(choices, scores, normal_form)
     assert p.log_partition[0] == pytest.approx(500.0, rel=1e-14)
@@ -214,14 +214,14 @@ def test_extreme_scores(normal_form):
     [[], [0], [6, 1, 0], [5, 0], [5, 0, 1, 4], [9], [-1], [0.5], [[0]], [5, 5, 0, 1, 4, 4]],
 )
 def test_parts_that_are_no_derivation(parts):
-    targets = UnboundedTargets([Choices(np.array([7, 8]), np.array([0, 1, 2]))])
+    targets = UnboundedTargets([TargetChoices(np.array([7, 8]), np.array([0, 1, 2]))])
     with pytest.raises(ValueError, match="is no derivation of it"):
         targets.counts([np.array(parts)])
 
 
 def test_the_normal_form_has_one_order_only():
     """A left child of a rule is of another kind: [[0 1] 2] is no derivation, [0 [1 2]] is."""
-    choices = Choices(np.array([7, 8, 9]), np.array([0, 1, 2, 3]))
+    choices = TargetChoices(np.array([7, 8, 9]), np.array([0, 1, 2, 3]))
     straight = 3 + 3 + 1
     left, right = [straight, straight, 0, 1, 2], [straight, 0, straight, 1, 2]
     plain, normal = (UnboundedTargets([choices], normal_form=form) for form in (False, True))

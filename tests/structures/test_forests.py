@@ -10,7 +10,7 @@ import partita as pt
 from cases import IS_COMPILED
 from hypergraphs import all_derivations, chain_edges, edge_counts, eisner_edges, random_edges
 from oracle import Oracle
-from partita.baselines.forests import Forest, inside
+from partita.baselines.forests import PlainForest, inside
 from partita.baselines.semirings import Counting
 
 SIZES = (5, 8, 15, 17)
@@ -215,7 +215,7 @@ def test_eisner_charts_have_a_derivation_for_every_tree(single_root):
     for n_words in range(1, 5):
         chart = eisner_edges(n_words, single_root=single_root)
         graph = pt.Hypergraph(chart.heads, chart.tails, chart.node("goal"))
-        numbers.append(inside(Forest.of(graph), [1] * graph.n_edges, Counting())[graph.root])
+        numbers.append(inside(PlainForest.of(graph), [1] * graph.n_edges, Counting())[graph.root])
     assert numbers == ([1, 2, 7, 30] if single_root else [1, 3, 12, 55])
 
 

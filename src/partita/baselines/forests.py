@@ -16,10 +16,10 @@ from partita.baselines.semirings import Expectation, Log, Mean, Probability, Sem
 from partita.structures.hypergraph import Hypergraph
 
 
-class Forest:
+class PlainForest:
     """Edges `heads[e] <- tails[e]` with the backward and the forward star of every node.
 
-    >>> Forest([0, 0, 1], [(), (), (0, 0)], root=1).order
+    >>> PlainForest([0, 0, 1], [(), (), (0, 0)], root=1).order
     [0, 1]
     """
 
@@ -34,7 +34,7 @@ class Forest:
                 self.forward[u].append(e)
 
     @classmethod
-    def of(cls, hypergraph: Hypergraph) -> "Forest":
+    def of(cls, hypergraph: Hypergraph) -> "PlainForest":
         """The same edges as the library has them."""
         tails = [hypergraph.tails(edge).tolist() for edge in range(hypergraph.n_edges)]
         return cls(hypergraph.heads.tolist(), tails, hypergraph.root)
@@ -42,7 +42,7 @@ class Forest:
     def siblings(self, edge: int, place: int) -> list[int]:
         """The other tails of an edge: what stands beside the tail at a place, by position.
 
-        >>> Forest([0, 0, 1], [(), (), (0, 0)], root=1).siblings(2, 0)  # a node may be its own
+        >>> PlainForest([0, 0, 1], [(), (), (0, 0)], root=1).siblings(2, 0)  # a node may be its own
         [0]
         """
         return [u for other, u in enumerate(self.tails[edge]) if other != place]
@@ -67,7 +67,7 @@ class Forest:
         return order
 
 
-def inside(forest: Forest, weights: Sequence[Value], semiring: Semiring[Value]) -> list[Value]:
+def inside(forest: PlainForest, weights: Sequence[Value], semiring: Semiring[Value]) -> list[Value]:
     """For each node the sum over its derivations of the product of the weights of their edges.
 
     I(v) = sum over edges e into v of w(e) times I(u) of each tail u, from left to right (equation
@@ -75,7 +75,7 @@ def inside(forest: Forest, weights: Sequence[Value], semiring: Semiring[Value]) 
     one product per edge and tail.
 
     >>> from partita.baselines.semirings import Counting
-    >>> inside(Forest([0, 0, 1], [(), (), (0, 0)], root=1), [1, 1, 1], Counting())
+    >>> inside(PlainForest([0, 0, 1], [(), (), (0, 0)], root=1), [1, 1, 1], Counting())
     [2, 4]
     """
     if len(weights) != len(forest.heads):
@@ -94,7 +94,7 @@ def inside(forest: Forest, weights: Sequence[Value], semiring: Semiring[Value]) 
 
 
 def outside(
-    forest: Forest, weights: Sequence[Value], semiring: Semiring[Value], inner: Sequence[Value]
+    forest: PlainForest, weights: Sequence[Value], semiring: Semiring[Value], inner: Sequence[Value]
 ) -> list[Value]:
     """For each node the sum over derivations of the root of what is not below the node.
 
@@ -103,7 +103,7 @@ def outside(
     with lists of edges, what stands around a node comes out in another order than in a derivation.
 
     >>> from partita.baselines.semirings import Counting
-    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> forest = PlainForest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> outside(forest, [1, 1, 1], Counting(), inside(forest, [1, 1, 1], Counting()))
     [4, 1]
     """
@@ -120,7 +120,7 @@ def outside(
 
 
 def edge_terms(
-    forest: Forest,
+    forest: PlainForest,
     weights: Sequence[Value],
     semiring: Semiring[Value],
     inner: Sequence[Value],
@@ -135,7 +135,7 @@ def edge_terms(
 
 
 def marginals(
-    forest: Forest, scores: Sequence[float], inner: Sequence[float], outer: Sequence[float]
+    forest: PlainForest, scores: Sequence[float], inner: Sequence[float], outer: Sequence[float]
 ) -> list[float]:
     """The expected number of times that each edge is used."""
     log_partition = inner[forest.root]
@@ -144,14 +144,14 @@ def marginals(
 
 
 def expected_values(
-    forest: Forest, weights: Sequence[float], values: Sequence[Sequence[float]]
+    forest: PlainForest, weights: Sequence[float], values: Sequence[Sequence[float]]
 ) -> list[float]:
     """ExpectedFeatures: the expected sum of values over the edges of a derivation.
 
     sum over edges e of O(head) w(e) times I of the tails, times values[e], over I(root), in plain
     probabilities as the slides have it.
 
-    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> forest = PlainForest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> expected_values(forest, [3.0, 1.0, 1.0], [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     [1.5, 0.5]
     """
@@ -166,7 +166,7 @@ def expected_values(
 
 
 def covariance_product(
-    forest: Forest, scores: Sequence[float], direction: Sequence[float]
+    forest: PlainForest, scores: Sequence[float], direction: Sequence[float]
 ) -> list[float]:
     """The derivative of the marginals along a direction: p(e) (E[direction | e] - E[direction])."""
     semiring = Expectation()
@@ -180,7 +180,7 @@ def covariance_product(
     ]
 
 
-def k_best(forest: Forest, scores: Sequence[float], k: int) -> list[float]:
+def k_best(forest: PlainForest, scores: Sequence[float], k: int) -> list[float]:
     """The scores of the k best derivations, by lazy lists of (score, edge, ranks)."""
     Item = tuple[float, int, tuple[int, ...]]
     found: dict[int, list[Item]] = {}

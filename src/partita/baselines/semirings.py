@@ -52,8 +52,8 @@ class Counting(Semiring[int]):
 class Boolean(Semiring[bool]):
     """Whether there is a derivation, if an edge weighs whether it is allowed.
 
-    >>> from partita.baselines.forests import Forest, inside
-    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import PlainForest, inside
+    >>> forest = PlainForest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> inside(forest, [False, False, True], Boolean())
     [False, False]
     """
@@ -74,8 +74,8 @@ class Probability(Semiring[float]):
 
     Plain numbers, which overflow and underflow where `Log` does not.
 
-    >>> from partita.baselines.forests import Forest, inside
-    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import PlainForest, inside
+    >>> forest = PlainForest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> inside(forest, [0.25, 0.75, 0.5], Probability())
     [1.0, 0.5]
     """
@@ -94,8 +94,8 @@ class Probability(Semiring[float]):
 class Log(Semiring[float]):
     """The log-partition, if an edge weighs its score.
 
-    >>> from partita.baselines.forests import Forest, inside
-    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import PlainForest, inside
+    >>> forest = PlainForest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> math.exp(inside(forest, [0.0, -math.inf, 0.0], Log())[forest.root])
     1.0
     """
@@ -127,8 +127,8 @@ def scored_edges(scores: ArrayLike) -> list[Scored]:
 class Viterbi(Semiring[Scored]):
     """The best derivation, if edges weigh `scored_edges(scores)`.
 
-    >>> from partita.baselines.forests import Forest, inside
-    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import PlainForest, inside
+    >>> forest = PlainForest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> inside(forest, scored_edges([1.0, 2.0, 0.5]), Viterbi())[forest.root]
     Scored(score=4.5, derivation=(2, 1, 1))
     """
@@ -147,8 +147,8 @@ class Viterbi(Semiring[Scored]):
 class KBest(Semiring[list[Scored]]):
     """The k best derivations, best first, if an edge weighs the list of one item of `scored_edges`.
 
-    >>> from partita.baselines.forests import Forest, inside
-    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import PlainForest, inside
+    >>> forest = PlainForest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> weights = [[edge] for edge in scored_edges([1.0, 2.0, 0.5])]
     >>> [item.score for item in inside(forest, weights, KBest(3))[forest.root]]
     [4.5, 3.5, 3.5]
@@ -188,8 +188,8 @@ class Expectation(Semiring[Mean]):
     The mean at the root is `expected_features` of the values, with the log-partition beside it.
     Values are vectors of `n_values`, or plain numbers where that is left out.
 
-    >>> from partita.baselines.forests import Forest, inside
-    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import PlainForest, inside
+    >>> forest = PlainForest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> weights = Expectation.weights(np.log([3.0, 1.0, 1.0]), np.eye(3))
     >>> inside(forest, weights, Expectation(3))[forest.root].mean
     array([1.5, 0.5, 1. ])
@@ -233,8 +233,8 @@ class Moments(NamedTuple):
 class SecondOrderExpectation(Semiring[Moments]):
     """Expected products of two sums of values over the edges of a derivation.
 
-    >>> from partita.baselines.forests import Forest, inside
-    >>> forest = Forest([0, 0, 1], [(), (), (0, 0)], root=1)
+    >>> from partita.baselines.forests import PlainForest, inside
+    >>> forest = PlainForest([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> weights = SecondOrderExpectation.weights(np.zeros(3), np.eye(3), np.eye(3))
     >>> inside(forest, weights, SecondOrderExpectation(3, 3))[forest.root].covariance
     array([[ 0.5, -0.5,  0. ],

@@ -61,20 +61,20 @@ def add(commands: Commands) -> None:
 
 def run(options: Options) -> None:
     """Replay, and print the curves and the words that are needed."""
-    from partita.estimators.tagging.simulation import Corpus, Point, simulate
+    from partita.estimators.tagging.simulation import CurvePoint, TaggedCorpus, simulate
 
     estimator = make_estimator(options, options.kind)
     pool = read_labelled([options.pool], options)
     test = read_labelled([options.test], options)
     estimator.set_params(tag_column=pool.column)
 
-    def report(strategy: str, point: Point) -> None:
+    def report(strategy: str, point: CurvePoint) -> None:
         say(f"{strategy}: {point.n_words:,} words, accuracy {point.accuracy:.4f}")
 
     result = simulate(
         estimator,
-        Corpus(pool.sentences, pool.tags),
-        Corpus(test.sentences, test.tags),
+        TaggedCorpus(pool.sentences, pool.tags),
+        TaggedCorpus(test.sentences, test.tags),
         report=report,
         **given(options, (*REPLAY, *RANKING)),
         # One seed for the models and for chance.

@@ -29,7 +29,7 @@ from partita.demo import (
     tagging,
     translation,
 )
-from partita.demo.page import Report, Section
+from partita.demo.page import DemoReport, Section
 from partita.demo.settings import Part, Settings, timed
 from partita.files import atomic_writer
 
@@ -67,7 +67,7 @@ def write_report(
     n_processes = n_processes or min(len(STRANDS), _n_cores())
     sections = [*_strands(settings, n_processes), *_sections(TIMED, settings)]
     seconds = time.perf_counter() - start
-    report = Report("What Partita does", INTRODUCTION, sections, _facts(settings, seconds))
+    report = DemoReport("What Partita does", INTRODUCTION, sections, _facts(settings, seconds))
     with atomic_writer(path) as file:
         file.write(report.html().encode("utf-8"))
     return seconds

@@ -34,7 +34,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Report:
+class DemoReport:
     """All sections, and the facts about the run."""
 
     title: str

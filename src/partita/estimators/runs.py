@@ -16,7 +16,7 @@ from partita.training.trainer import HeldOut, Path
 
 
 @dataclass(frozen=True)
-class Way:
+class RunPlan:
     """How to train on lessons, whatever they are."""
 
     options: Runs
@@ -28,7 +28,7 @@ class Way:
 
 def learn(
     lessons: Lessons,
-    way: Way,
+    way: RunPlan,
     start: FloatArray | None = None,
     held_out: Lessons | None = None,
     first_stage: int = 1,
@@ -60,7 +60,7 @@ def n_stages(lessons: Lessons, start: FloatArray | None) -> int:
 
 def run(
     corpus: Corpus,
-    way: Way,
+    way: RunPlan,
     start: FloatArray | None = None,
     judge: Corpus | HeldOut | None = None,
     stage: int = 1,

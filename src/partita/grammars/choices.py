@@ -10,14 +10,14 @@ from partita.structures.batch import offsets as offsets_of
 
 
 @dataclass(frozen=True, eq=False)
-class Choices:
+class TargetChoices:
     """Groups of words that can stand at the same leaf.
 
     The words of group g are `words[offsets[g] : offsets[g + 1]]`. In place of an edge for each word
     of a vocabulary a forest has one edge for the group, with the score log sum exp; the expected
     count of a word is that of the edge times exp(score - log sum). Both cost O(words).
 
-    >>> choices = Choices(np.array([7, 8, 9]), np.array([0, 2, 3]))
+    >>> choices = TargetChoices(np.array([7, 8, 9]), np.array([0, 2, 3]))
     >>> scores = np.log([1.0, 3.0, 5.0])
     >>> np.exp(choices.log_sums(scores)).round(9)
     array([4., 5.])
@@ -57,11 +57,11 @@ class Choices:
         return np.flatnonzero(np.diff(self.offsets))
 
 
-def joined(choices: Sequence[Choices]) -> Choices:
+def joined(choices: Sequence[TargetChoices]) -> TargetChoices:
     """The groups of several, one after the other."""
     words = [np.zeros(0, dtype=np.int64), *(each.words for each in choices)]
     sizes = [np.zeros(0, dtype=np.int64), *(np.diff(each.offsets) for each in choices)]
-    return Choices(np.concatenate(words), offsets_of(np.concatenate(sizes)))
+    return TargetChoices(np.concatenate(words), offsets_of(np.concatenate(sizes)))
 
 
 def ranges(starts: IntArray, ends: IntArray) -> IntArray:

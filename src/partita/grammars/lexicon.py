@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import BoolArray, IntArray
-from partita.grammars.choices import Choices
+from partita.grammars.choices import TargetChoices
 from partita.grammars.parts import word_numbers
 
 
@@ -90,16 +90,16 @@ class Lexicon:
         links[within] = self.pairs[places[within]] == keys[within]
         return links, self.can_delete[rows], self.can_insert[columns]
 
-    def translations(self, source: ArrayLike) -> Choices:
+    def translations(self, source: ArrayLike) -> TargetChoices:
         """For each word of a sentence the target words that it can be linked to."""
         words = word_numbers("source", source, self.n_source)
         counts = self.offsets[words + 1] - self.offsets[words]
         starts = np.concatenate([[0], np.cumsum(counts)])
         places = np.arange(starts[-1]) + np.repeat(self.offsets[words] - starts[:-1], counts)
-        return Choices(self.pairs[places] % max(self.n_target, 1), starts)
+        return TargetChoices(self.pairs[places] % max(self.n_target, 1), starts)
 
     @property
-    def insertions(self) -> Choices:
+    def insertions(self) -> TargetChoices:
         """The target words that can be inserted, as the one group of an insertion's leaf."""
         words = np.flatnonzero(self.can_insert)
-        return Choices(words, np.array([0, len(words)]))
+        return TargetChoices(words, np.array([0, len(words)]))

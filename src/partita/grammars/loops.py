@@ -25,7 +25,7 @@ from partita.arrays import FloatArray, IntArray
 LOG_2 = math.log(2.0)
 
 
-class Sums(NamedTuple):
+class LoopSums(NamedTuple):
     """What the inside pass leaves behind."""
 
     inside: FloatArray
@@ -83,7 +83,7 @@ class LoopedForest:
 
     # ------------------------------------------------------------------ sums
 
-    def sums(self, scores: FloatArray) -> Sums:
+    def sums(self, scores: FloatArray) -> LoopSums:
         """The inside pass."""
         inside = np.full(self.n_nodes, -np.inf)
         shares, gains = np.zeros(self.n_edges), np.ones(self.n_nodes)
@@ -98,7 +98,7 @@ class LoopedForest:
             if -np.inf < inside[node] < np.inf:
                 whole = [v + k * inside[node] for v, k in zip(values, n_selves, strict=True)]
                 shares[star] = np.exp(np.array(whole) - inside[node])
-        return Sums(inside, shares, gains)
+        return LoopSums(inside, shares, gains)
 
     def _value(self, edge: int, scores: FloatArray, inside: FloatArray) -> float:
         """Score of an edge and inside of its tails but the head itself."""
@@ -107,7 +107,7 @@ class LoopedForest:
         # Nothing times infinitely much is nothing.
         return -np.inf if -np.inf in parts else math.fsum(parts) if np.inf not in parts else np.inf
 
-    def node_counts(self, sums: Sums) -> FloatArray:
+    def node_counts(self, sums: LoopSums) -> FloatArray:
         """Expected number of times that each node occurs, (n_nodes,)."""
         from_above = np.zeros(self.n_nodes)
         from_above[self.root] = 1.0
@@ -122,12 +122,12 @@ class LoopedForest:
                             from_above[tail] += counts[node] * sums.shares[edge]
         return counts
 
-    def marginals(self, sums: Sums) -> FloatArray:
+    def marginals(self, sums: LoopSums) -> FloatArray:
         """Expected number of times that each edge occurs, (n_edges,)."""
         expected: FloatArray = self.node_counts(sums)[self.heads] * sums.shares
         return expected
 
-    def covariance_product(self, sums: Sums, direction: FloatArray) -> FloatArray:
+    def covariance_product(self, sums: LoopSums, direction: FloatArray) -> FloatArray:
         """How the marginals change when the scores move along a direction, (n_edges,)."""
         slopes, share_slopes, gain_slopes = self._inside_slopes(sums, direction)
         counts = self.node_counts(sums)
@@ -145,7 +145,7 @@ class LoopedForest:
         return product
 
     def _inside_slopes(
-        self, sums: Sums, direction: FloatArray
+        self, sums: LoopSums, direction: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Slopes of the inside values, of the shares, and of the logarithms of the gains."""
         slopes, gain_slopes = np.zeros(self.n_nodes), np.zeros(self.n_nodes)
@@ -164,7 +164,7 @@ class LoopedForest:
                 gain_slopes[node] += sums.gains[node] * n_selves * share_slopes[edge]
         return slopes, share_slopes, gain_slopes
 
-    def sample(self, sums: Sums, rng: np.random.Generator) -> list[int]:
+    def sample(self, sums: LoopSums, rng: np.random.Generator) -> list[int]:
         """The edges of a derivation in preorder, drawn with its probability."""
         waiting, derivation = [self.root], []
         while waiting:

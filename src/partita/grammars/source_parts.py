@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partita.arrays import IntArray
-from partita.grammars.choices import Choices
+from partita.grammars.choices import TargetChoices
 from partita.grammars.forest import EmptyForestError, Forest, Rule
 from partita.grammars.itg import bounded_forest, pair_forest
 from partita.structures.forests import Forests
@@ -27,8 +27,12 @@ NONE = -1
 class SourceParts:
     """The parts of a source sentence, numbered: links, deletions, insertions, lengths, splits.
 
-    >>> links = Choices(np.array([7, 8, 9]), np.array([0, 2, 3]))  # 7 or 8 for word 0, 9 for word 1
-    >>> insertions = Choices(np.array([5, 5, 5]), np.array([0, 1, 2, 3]))  # 5 at each boundary
+    >>> links = TargetChoices(
+    ...     np.array([7, 8, 9]), np.array([0, 2, 3])
+    ... )  # 7 or 8 for word 0, 9 for word 1
+    >>> insertions = TargetChoices(
+    ...     np.array([5, 5, 5]), np.array([0, 1, 2, 3])
+    ... )  # 5 at each boundary
     >>> parts = SourceParts(links, insertions, longest=3)
     >>> parts.first_deletion, parts.first_insertion, parts.first_length, parts.first_split
     (3, 5, 8, 12)
@@ -36,9 +40,9 @@ class SourceParts:
     14
     """
 
-    links: Choices
+    links: TargetChoices
     """Translations of each source word, without repetition; n groups."""
-    insertions: Choices
+    insertions: TargetChoices
     """What may be inserted at each source boundary, without repetition; n + 1 groups."""
     longest: int
     """Most target words."""
@@ -148,7 +152,7 @@ class SourceParts:
         place_splits(forest, parts, self.first_split, self.n_splits)
         return parts
 
-    def _padded(self, choices: Choices, first: int, most: int) -> IntArray:
+    def _padded(self, choices: TargetChoices, first: int, most: int) -> IntArray:
         """The parts of each group's words, forbidden ones behind them up to `most`; flat."""
         counts = np.diff(choices.offsets)
         places = choices.offsets[:-1, np.newaxis] + np.arange(most)
@@ -244,7 +248,7 @@ def place_splits(forest: Forest, parts: IntArray, first: int, n_splits: int) -> 
     parts[chosen] = first + number + n_splits * (forest.rule[chosen] == Rule.INVERTED)
 
 
-def _places(choices: Choices, first: int, target: IntArray) -> IntArray:
+def _places(choices: TargetChoices, first: int, target: IntArray) -> IntArray:
     """The part of each target word at each group, (n_groups, m); -1 where it is no choice."""
     group = np.repeat(np.arange(choices.n_groups), np.diff(choices.offsets))
     places = np.full((choices.n_groups, len(target)), NONE, dtype=np.int64)
@@ -276,8 +280,10 @@ def splits(n: int) -> tuple[IntArray, IntArray, IntArray]:
 def target_of(parts: SourceParts, forest: TiedForest, derivation: IntArray) -> list[int]:
     """The target words of a derivation of D_n(x) or D(x, y), in order; O(edges).
 
-    >>> choices = Choices(np.array([7, 8]), np.array([0, 1, 2]))
-    >>> parts = SourceParts(choices, Choices(np.zeros(0, dtype=np.int64), np.zeros(4, int)), 2)
+    >>> choices = TargetChoices(np.array([7, 8]), np.array([0, 1, 2]))
+    >>> parts = SourceParts(
+    ...     choices, TargetChoices(np.zeros(0, dtype=np.int64), np.zeros(4, int)), 2
+    ... )
     >>> forest = parts.pair(np.array([8, 7]))
     >>> target_of(parts, forest, forest.forest.argmax(np.zeros(len(forest.parts))).structures[0])
     [8, 7]

@@ -89,9 +89,11 @@ class SourcePairs(SourceStructures):
     Log-partition and marginals cost O(n³ m³), without a hypergraph; where weights would underflow
     the hypergraph takes over. A pair without derivations has the log-partition -inf.
 
-    >>> from partita.grammars.choices import Choices
-    >>> links = Choices(np.array([7, 8, 9]), np.array([0, 2, 3]))  # 7 or 8 for word 0, 9 for word 1
-    >>> nothing = Choices(np.zeros(0, dtype=np.int64), np.zeros(4, dtype=np.int64))
+    >>> from partita.grammars.choices import TargetChoices
+    >>> links = TargetChoices(
+    ...     np.array([7, 8, 9]), np.array([0, 2, 3])
+    ... )  # 7 or 8 for word 0, 9 for word 1
+    >>> nothing = TargetChoices(np.zeros(0, dtype=np.int64), np.zeros(4, dtype=np.int64))
     >>> pairs = SourcePairs(2 * [SourceParts(links, nothing, longest=2)], [[9, 8], [7]])
     >>> np.exp(pairs.infer(np.zeros(pairs.n_parts)).log_partition)  # 7 alone: word 1 is deleted
     array([1., 1.])
@@ -185,9 +187,11 @@ class SourceTargets(SourceStructures):
     Log-partition and marginals sum over the words that may stand at a place first, and cost
     O(n³ longest²) after that; where weights would underflow the hypergraph takes over.
 
-    >>> from partita.grammars.choices import Choices
-    >>> links = Choices(np.array([7, 8, 9]), np.array([0, 2, 3]))  # 7 or 8 for word 0, 9 for word 1
-    >>> nothing = Choices(np.zeros(0, dtype=np.int64), np.zeros(4, dtype=np.int64))
+    >>> from partita.grammars.choices import TargetChoices
+    >>> links = TargetChoices(
+    ...     np.array([7, 8, 9]), np.array([0, 2, 3])
+    ... )  # 7 or 8 for word 0, 9 for word 1
+    >>> nothing = TargetChoices(np.zeros(0, dtype=np.int64), np.zeros(4, dtype=np.int64))
     >>> targets = SourceTargets([SourceParts(links, nothing, longest=2)])
     >>> scores = np.zeros(targets.n_parts)
     >>> np.exp(targets.infer(scores).log_partition).round(9)  # (two, or none) x (one, or none), 2 x

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import BoolArray, FloatArray
-from partita.grammars.choices import Choices, joined, ranges
+from partita.grammars.choices import TargetChoices, joined, ranges
 from partita.grammars.itg import bounded_forest
 from partita.grammars.lengths import infer_lengths
 from partita.grammars.source_structures import ForestStructures
@@ -27,14 +27,14 @@ class BoundedTargets(ForestStructures):
     and marginals sum over the choices of a word first and cost O(n³ longest²) after that; the rest
     is asked of a hypergraph that has an edge for every choice, and derivations are its edges.
 
-    >>> choices = Choices(np.array([7, 8, 9]), np.array([0, 2, 3]))  # 7 or 8, then 9
+    >>> choices = TargetChoices(np.array([7, 8, 9]), np.array([0, 2, 3]))  # 7 or 8, then 9
     >>> targets = BoundedTargets([choices], [2])
     >>> scores = np.append(np.zeros(3), [-np.inf, -np.inf, -np.inf, 0.0, 0.0])
     >>> np.exp(targets.infer(scores).log_partition).round(9)  # 7 9, 8 9, 9 7, 9 8
     array([4.])
     """
 
-    def __init__(self, choices: Sequence[Choices], longest: ArrayLike) -> None:
+    def __init__(self, choices: Sequence[TargetChoices], longest: ArrayLike) -> None:
         self.choices = tuple(choices)
         self.longest = np.ascontiguousarray(longest, dtype=np.int64)
         self.n_words = np.array([each.n_groups for each in choices], dtype=np.int64)

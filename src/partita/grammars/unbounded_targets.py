@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
-from partita.grammars.choices import Choices
-from partita.grammars.loops import LoopedForest, Sums
+from partita.grammars.choices import TargetChoices
+from partita.grammars.loops import LoopedForest, LoopSums
 from partita.grammars.unbounded import diverge
 from partita.structures.base import (
     ALL_FORBIDDEN,
@@ -38,7 +38,7 @@ class UnboundedTargets(Structures):
     second. Log-partition, marginals and a sample cost O(n³) in plain Python: for short sentences.
 
     >>> from partita.distribution.parts import PartDistribution
-    >>> one_word = Choices(np.array([7]), np.array([0, 1]))
+    >>> one_word = TargetChoices(np.array([7]), np.array([0, 1]))
     >>> scores = np.log([1.0, 0.5, 0.25, 1.0, 1.0])  # 7, nothing, any insertion, [X X], <X X>
     >>> p = PartDistribution(UnboundedTargets([one_word]), [scores])
     >>> np.exp(p.log_partition).round(9)  # (4/3)² with the link, 1/2 x 4/3 without
@@ -47,7 +47,7 @@ class UnboundedTargets(Structures):
     array([0.727273, 0.272727, 0.575758, 0.575758, 0.      ])
     """
 
-    def __init__(self, choices: Sequence[Choices], *, normal_form: bool = True) -> None:
+    def __init__(self, choices: Sequence[TargetChoices], *, normal_form: bool = True) -> None:
         self.choices, self.normal_form = tuple(choices), normal_form
         self.n_words = np.array([each.n_groups for each in choices], dtype=np.int64)
         n_links = np.array([len(each.words) for each in choices], dtype=np.int64)
@@ -67,7 +67,7 @@ class UnboundedTargets(Structures):
         return [build(each) for each in self.choices]
 
     def infer(self, scores: FloatArray) -> Inference:
-        """Sums bottom-up, expected counts top-down."""
+        """LoopSums bottom-up, expected counts top-down."""
         log_partition, marginals, state = np.empty(self.n_sentences), np.zeros(self.n_parts), []
         for index, (forest, mine, out) in enumerate(self._with(scores, marginals)):
             sums = forest.graph.sums(forest.edge_scores(mine))
@@ -92,7 +92,7 @@ class UnboundedTargets(Structures):
         """The sums and counts differentiated along the direction."""
         product = np.zeros(self.n_parts)
         for index, (forest, _, along, out) in enumerate(self._with(scores, direction, product)):
-            sums: Sums = inference.state[index]
+            sums: LoopSums = inference.state[index]
             edges = forest.graph.covariance_product(sums, np.append(along, 0.0)[forest.parts])
             out[:] = forest.part_counts(edges)
         return product
@@ -171,7 +171,7 @@ class UnboundedTargets(Structures):
     def target(self, sentence: int, structure: Structure) -> list[int]:
         """The target words of a derivation, in order; -1 for an insertion, which may be any word.
 
-        >>> targets = UnboundedTargets([Choices(np.array([7, 8]), np.array([0, 1, 2]))])
+        >>> targets = UnboundedTargets([TargetChoices(np.array([7, 8]), np.array([0, 1, 2]))])
         >>> targets.target(0, np.array([6, 0, 1])), targets.target(0, np.array([5, 6, 0, 1, 4]))
         ([8, 7], [8, 7, -1])
         """
@@ -201,7 +201,7 @@ class RuleForest:
     Parts as in `UnboundedTargets`; an edge that no rule scores has the part behind the last.
     """
 
-    choices: Choices
+    choices: TargetChoices
     heads: list[int] = field(default_factory=list)
     tails: list[tuple[int, ...]] = field(default_factory=list)
     edge_parts: list[int] = field(default_factory=list)
@@ -261,7 +261,7 @@ class RuleForest:
         return result
 
     def part_counts(self, edges: FloatArray) -> FloatArray:
-        """Sums over the edges of each part."""
+        """LoopSums over the edges of each part."""
         counts = np.bincount(self.parts, weights=edges, minlength=self.free + 1)
         return counts[: self.free].astype(np.float64)
 
@@ -307,7 +307,7 @@ class RuleForest:
         return found
 
 
-def _plain(choices: Choices) -> RuleForest:
+def _plain(choices: TargetChoices) -> RuleForest:
     """X[s, t] <- terminal | [X[s, S] X[S, t]] | <the same two>, for s <= S <= t."""
     forest = RuleForest(choices)
     n, straight = forest.n_source, forest.insertion + 1
@@ -331,7 +331,7 @@ def _plain(choices: Choices) -> RuleForest:
     return forest
 
 
-def _normal(choices: Choices) -> RuleForest:
+def _normal(choices: TargetChoices) -> RuleForest:
     """The normal form, see `kernels.bitext.itg_bounded`: one derivation for every alignment."""
     forest = RuleForest(choices)
     n, free, straight = forest.n_source, forest.free, forest.insertion + 1

@@ -11,7 +11,7 @@ from partita.files import atomic_writer
 from partita.training.checkpoint import Record
 
 
-class Log:
+class RunLog:
     """A file with a JSON object for the start, for each iteration, and for the end of a run.
 
     It is begun anew from the history of the run, so that a resumed run leaves the same log as an

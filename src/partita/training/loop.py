@@ -17,7 +17,7 @@ from partita.training.checkpoint import CheckpointWriter, Record, Run, read_chec
 from partita.training.corpus import Corpus, unwatched
 from partita.training.digests import DIGEST, digest
 from partita.training.interruption import Interrupted, break_if_interrupted, interruptible_run
-from partita.training.log import Log
+from partita.training.log import RunLog
 from partita.training.optimisers.base import Optimiser, Problem, options_of
 from partita.training.progress import Display, NoDisplay
 
@@ -86,7 +86,7 @@ class Loop:
                     "ones."
                 )
                 return TrainingResult(weights, float("nan"), 0, reason, (), interrupted=True)
-            log = Log(self.outputs.log, about, run.history)
+            log = RunLog(self.outputs.log, about, run.history)
             stack.callback(log.close)
             writer = CheckpointWriter(self.outputs.checkpoint, about)
             run, reason, interrupted = self._iterate(run, writer, log)
@@ -117,7 +117,7 @@ class Loop:
                 corpus.watcher = unwatched
             self.display.end()
 
-    def _iterate(self, run: Run, writer: CheckpointWriter, log: Log) -> tuple[Run, str, bool]:
+    def _iterate(self, run: Run, writer: CheckpointWriter, log: RunLog) -> tuple[Run, str, bool]:
         """Iterate until there is a reason to stop; the last run, the reason, whether a signal."""
         written, told = time.monotonic(), {""}
         try:

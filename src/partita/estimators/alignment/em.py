@@ -32,7 +32,7 @@ BLOCK = 2**20
 """Cells whose posteriors are held at a time."""
 
 
-class Course(NamedTuple):
+class EmCourse(NamedTuple):
     """What is learnt, and for how long.
 
     Both directions begin as Model 1. With `agreement` (Liang, Taskar & Klein 2006) a pair of words
@@ -54,7 +54,7 @@ class Course(NamedTuple):
 class Direction:
     """One direction while it learns, first as Model 1."""
 
-    def __init__(self, numbers: Numbers, course: Course, weights: FloatArray | None) -> None:
+    def __init__(self, numbers: Numbers, course: EmCourse, weights: FloatArray | None) -> None:
         self.meetings = Meetings.of(*numbers)
         self.words = Learner(self.meetings, numbers[-1], course.alpha, weights)
         self.jumps = Jumps.even(course.reach)
@@ -107,7 +107,7 @@ class Directions:
     """Both directions while they learn, each on a thread of its own if there are two."""
 
     def __init__(
-        self, numbers: Numbers, course: Course, weights: FloatArray | None, n_threads: int
+        self, numbers: Numbers, course: EmCourse, weights: FloatArray | None, n_threads: int
     ) -> None:
         self._pool = ThreadPoolExecutor(2 if n_threads > 1 else 1)
         self._course = course
@@ -154,7 +154,7 @@ class Directions:
 
 def learn_directions(
     numbers: Numbers,
-    course: Course | None = None,
+    course: EmCourse | None = None,
     *,
     weights: FloatArray | None = None,
     workers: int | str | None = 1,
@@ -168,7 +168,7 @@ def learn_directions(
     best are the result, and `patience` iterations without a better one end the run. With two
     threads, a direction each, and the same models.
     """
-    course = course or Course()
+    course = course or EmCourse()
     n_threads = workers if isinstance(workers, int) else n_cores()
     n_iterations = course.model1_iterations + course.n_iterations
     display = choose_display(progress)

@@ -12,7 +12,7 @@ from partita.estimators.alignment.itg_features import (
     N_BUCKETS,
     N_HASHED,
     NULL_VALUES,
-    Evidence,
+    LinkEvidence,
     link_values,
     link_words,
     null_values,
@@ -20,7 +20,7 @@ from partita.estimators.alignment.itg_features import (
 from partita.estimators.alignment.link_family import NumberedPair
 from partita.estimators.groups import Runs
 from partita.estimators.options import Declared, at_least, declared, option
-from partita.estimators.runs import Way, run
+from partita.estimators.runs import RunPlan, run
 from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.itg_edges import TableFeatures
 from partita.features.rows import RowFeatures
@@ -58,7 +58,7 @@ class GoldOptions(Declared):
 
 
 def pair_features(
-    evidence: Sequence[Evidence],
+    evidence: Sequence[LinkEvidence],
     numbers: Sequence[NumberedPair],
     pairs: PairAlignments,
 ) -> FeatureMap:
@@ -111,7 +111,7 @@ def costs(alignment: Alignment, n: int, m: int, options: GoldOptions) -> FloatAr
 
 
 def learn_gold(
-    evidence: Sequence[Evidence],
+    evidence: Sequence[LinkEvidence],
     numbers: Sequence[NumberedPair],
     gold: Sequence[Alignment],
     weights: FloatArray | None,
@@ -149,13 +149,13 @@ def learn_gold(
         average_from=1,
     )
     optimiser = LBFGS(n_iterations=30) if len(gold) <= FEW_PAIRS else stochastic
-    way = Way(runs, optimiser, Penalty(l2=1.0, scale=scale))
+    way = RunPlan(runs, optimiser, Penalty(l2=1.0, scale=scale))
     with build_corpus(ExponentialCost(), batches, workers=runs.workers) as corpus:
         return run(corpus, way, stage=stage)
 
 
 def gold_scores(
-    weights: FloatArray, evidence: Evidence, pair: NumberedPair
+    weights: FloatArray, evidence: LinkEvidence, pair: NumberedPair
 ) -> tuple[PairAlignments, FloatArray]:
     """The alignments of a pair, and the scores of their parts."""
     pairs = PairAlignments([len(pair.x)], [len(pair.y)])

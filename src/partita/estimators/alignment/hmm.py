@@ -25,13 +25,13 @@ class DirectedHiddenMarkov(DirectedModel):
     or from the empty word, with p0, and the place stays k. A posterior costs O(n) for each target
     word, since distances are clipped.
 
-    >>> from partita.estimators.alignment.em import Course, learn_directions
+    >>> from partita.estimators.alignment.em import EmCourse, learn_directions
     >>> from partita.text.word_vocabulary import WordVocabulary
     >>> french = [["la", "maison", "bleue"], ["la", "fleur", "bleue"], ["la", "maison"]]
     >>> english = [["the", "blue", "house"], ["the", "blue", "flower"], ["the", "house"]]
     >>> source, target = WordVocabulary.learn(french), WordVocabulary.learn(english)
     >>> numbers = source.encode(french), target.encode(english)
-    >>> course = Course(n_iterations=5)
+    >>> course = EmCourse(n_iterations=5)
     >>> (forward, backward), _ = learn_directions((*numbers, len(source), len(target)), course)
     >>> forward.best(*numbers)[0]  # the places that the, blue and house come from
     array([0, 2, 1])

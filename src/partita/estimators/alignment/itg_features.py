@@ -17,7 +17,7 @@ FREQUENT = 200
 """Words with lower numbers are frequent."""
 
 
-class Evidence(NamedTuple):
+class LinkEvidence(NamedTuple):
     """What is known of a pair of sentences before the supervised model sees it."""
 
     source: Sequence[str]
@@ -49,7 +49,7 @@ LINK_VALUES = (
 NULL_VALUES = ("null", "log p of none", "best p", "no word")
 
 
-def link_values(evidence: Evidence) -> FloatArray:
+def link_values(evidence: LinkEvidence) -> FloatArray:
     """The values of `LINK_VALUES` for every link, (n, m, n_values).
 
     `distance` is that of the relative positions of both words. `neighbours` is what is believed of
@@ -87,7 +87,7 @@ def link_values(evidence: Evidence) -> FloatArray:
     )
 
 
-def null_values(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
+def null_values(evidence: LinkEvidence) -> tuple[FloatArray, FloatArray]:
     """The values of `NULL_VALUES` for deletions, (n, n_values), and insertions, (m, n_values)."""
     both = np.sqrt(evidence.forward * evidence.backward)
     latent = np.mean(evidence.latent, axis=0) if evidence.latent else both

@@ -8,7 +8,7 @@ import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.estimators.alignment.model1 import WordTable
-from partita.grammars.choices import Choices
+from partita.grammars.choices import TargetChoices
 from partita.grammars.lexicon import Lexicon
 from partita.text.likeness import likeness
 from partita.text.views import punctuation
@@ -77,7 +77,7 @@ class LinkLexicon:
         """Number of pairs."""
         return len(self.pairs.pairs)
 
-    def choices(self, source: IntArray) -> tuple[Choices, IntArray]:
+    def choices(self, source: IntArray) -> tuple[TargetChoices, IntArray]:
         """The translations of each word of a sentence, and the pair that each of them makes."""
         choices = self.pairs.translations(source)
         starts = self.pairs.offsets[source]

@@ -12,7 +12,7 @@ from partita.distribution.parts import PartDistribution
 from partita.estimators import files
 from partita.estimators.alignment.generative import Generative
 from partita.estimators.alignment.gold import gold_scores
-from partita.estimators.alignment.itg_features import Evidence
+from partita.estimators.alignment.itg_features import LinkEvidence
 from partita.estimators.alignment.link_family import LinkCrf, NumberedPair
 from partita.estimators.alignment.link_model import Direction, LinkDistribution, LinkModel, Texts
 from partita.estimators.alignment.model1 import WordTable
@@ -56,11 +56,11 @@ class ItgLinks(LinkModel):
         """The same models, and a supervised CRF."""
         return replace(self, weights=weights)
 
-    def evidence(self, source: Texts, target: Texts) -> list[Evidence]:
+    def evidence(self, source: Texts, target: Texts) -> list[LinkEvidence]:
         """What the generative models and the translation CRFs believe of each pair."""
         posteriors = self.generative.directed(source, target)
         return [
-            Evidence(x, y, p, q, self._latent(x, y))
+            LinkEvidence(x, y, p, q, self._latent(x, y))
             for x, y, (p, q) in zip(source, target, posteriors, strict=True)
         ]
 
@@ -135,7 +135,7 @@ class ItgLinks(LinkModel):
         return len(source) * len(target) > self.mixture.most_cells
 
     def _scores(
-        self, evidence: Evidence, direction: Direction = "forward"
+        self, evidence: LinkEvidence, direction: Direction = "forward"
     ) -> tuple[PairAlignments, FloatArray]:
         source, target = evidence.source, evidence.target
         if self.weights is not None:
@@ -152,7 +152,7 @@ class ItgLinks(LinkModel):
         found = [self.latent[0].marginals(source, target)]
         return found + [crf.marginals(target, source).T for crf in self.latent[1:]]
 
-    def _pool(self, evidence: Evidence) -> FloatArray:
+    def _pool(self, evidence: LinkEvidence) -> FloatArray:
         """The mixture of the generative models and the translation CRFs."""
         generative = (evidence.forward + evidence.backward) / 2
         if not evidence.latent:
@@ -161,7 +161,7 @@ class ItgLinks(LinkModel):
         mixed: FloatArray = (1 - share) * generative + share * np.mean(evidence.latent, axis=0)
         return mixed
 
-    def _mixed(self, evidence: Evidence) -> FloatArray:
+    def _mixed(self, evidence: LinkEvidence) -> FloatArray:
         pool = self._pool(evidence)
         if self.weights is None or not evidence.latent:
             return pool

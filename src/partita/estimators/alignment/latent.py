@@ -18,7 +18,7 @@ from partita.distribution.parts import PartDistribution
 from partita.estimators.alignment.material import PairCounts, PairMaterial
 from partita.estimators.groups import STOCHASTIC, Runs
 from partita.estimators.options import Declared, at_least, declared, option
-from partita.estimators.runs import Way, run, tell
+from partita.estimators.runs import RunPlan, run, tell
 from partita.features.base import FeatureMap
 from partita.objectives.contrastive import ContrastiveEstimation, Neighbourhoods
 from partita.structures.base import Structures
@@ -53,9 +53,9 @@ class LatentOptions(Declared):
         1.0, "l2 / 2 times the squares of the weights is added to the loss", at_least(0)
     )
 
-    def way(self, runs: Runs, family: "PairFamily", n_pairs: int) -> Way:
+    def way(self, runs: Runs, family: "PairFamily", n_pairs: int) -> RunPlan:
         """How to train a family on so many pairs."""
-        return Way(runs, self._optimiser(n_pairs), family.penalty(self.l2))
+        return RunPlan(runs, self._optimiser(n_pairs), family.penalty(self.l2))
 
     def _optimiser(self, n_pairs: int) -> Optimiser[Any]:
         if isinstance(self.optimiser, Optimiser):
@@ -160,7 +160,7 @@ def learn_latent(
     family: PairFamily,
     material: PairMaterial,
     held_out: PairMaterial | None,
-    way: Callable[[int], Way],
+    way: Callable[[int], RunPlan],
     stage: int = 1,
     most: int | None = None,
 ) -> Latent:

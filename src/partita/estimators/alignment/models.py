@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from partita.data.alignments import Alignment
-from partita.estimators.alignment.em import Course, Models, learn_directions
+from partita.estimators.alignment.em import EmCourse, Models, learn_directions
 from partita.estimators.alignment.generative import Generative
 from partita.estimators.alignment.gold import GoldOptions, learn_gold
 from partita.estimators.alignment.itg_lexicon import LinkLexicon
@@ -87,9 +87,9 @@ class HiddenMarkovOptions(WordTranslation):
     reach: int = option(10, "the distance from which on jumps are alike", at_least(1))
     agreement: bool = option(True, "both directions learn only what both believe")
 
-    def course(self) -> Course:
+    def course(self) -> EmCourse:
         """What is learnt, and for how long."""
-        return Course(
+        return EmCourse(
             self.model1_iterations,
             self.n_iterations,
             self.alpha,
@@ -111,7 +111,7 @@ class Model1(WordTranslation, AlignmentModel):
         runs: Runs,
     ) -> LearntLinks:
         """Both directions."""
-        course = Course(self.model1_iterations, alpha=self.alpha)
+        course = EmCourse(self.model1_iterations, alpha=self.alpha)
         model, training = learn_generative(words, pairs, held_out, course, runs)
         return LearntLinks(model, {"Model 1": training}, {})
 
@@ -267,7 +267,7 @@ def learn_generative(
     words: tuple[WordVocabulary, WordVocabulary],
     pairs: PairMaterial,
     held_out: PairMaterial | None,
-    course: Course,
+    course: EmCourse,
     runs: Runs,
 ) -> tuple[Generative, TrainingResult]:
     """Models of both directions; held-out pairs choose the iteration by their likelihood."""

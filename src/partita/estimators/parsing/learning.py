@@ -20,7 +20,7 @@ from partita.estimators.parsing.material import (
     read_material,
 )
 from partita.estimators.parsing.model import KeyedWords, ParserModel
-from partita.estimators.runs import Way, learn, n_stages, run
+from partita.estimators.runs import RunPlan, learn, n_stages, run
 from partita.estimators.supervision import Known, Lessons, course_of
 from partita.features.arc_keys import KeyMaker
 from partita.objectives import Counts, Likelihood
@@ -59,7 +59,7 @@ class Prepared(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Learnt:
+class LearntParser:
     """What `fit` gives."""
 
     prepared: Prepared
@@ -71,18 +71,18 @@ class Learnt:
 
 def fit_parser(
     options: "DependencyParser", material: TreeMaterial, held_out: Sequence[Any] | None
-) -> Learnt:
+) -> LearntParser:
     """Models of arcs and of labels, and their weights; `held_out` says when to stop."""
     prepared = prepare(options, material)
     training, stage = _trained(options, prepared, held_out)
     if prepared.model.labels is not None:
-        return Learnt(prepared, training, prepared.model.labels)
+        return LearntParser(prepared, training, prepared.model.labels)
     if not options.labels or material.labels is None:
-        return Learnt(prepared, training)
+        return LearntParser(prepared, training)
     label_model, second = _trained_labels(options, prepared, stage)
     interrupted = training.interrupted or second.interrupted
     training = dataclasses.replace(training, interrupted=interrupted)
-    return Learnt(prepared, training, label_model, second.weights)
+    return LearntParser(prepared, training, label_model, second.weights)
 
 
 def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
@@ -259,7 +259,7 @@ def _trained_labels(
         weights = None if (counted[here] == 1.0).all() else counted[here]
         targets = {Likelihood.__name__: target}
         batches.append(Batch(LinearChain, chains, model.features(rows[here]), targets, weights))
-    way = Way(options, LABEL_OPTIMISER, Penalty())
+    way = RunPlan(options, LABEL_OPTIMISER, Penalty())
     # Mini-batches are for threads, also where a cluster learns the arcs.
     threads = options.workers if isinstance(options.workers, int) else None
     with build_corpus(Likelihood(), batches, workers=threads, n_shards=1) as corpus:

@@ -20,11 +20,11 @@ from partita.estimators.parsing.explain import (
 )
 from partita.estimators.parsing.joint import ArcLabels
 from partita.estimators.parsing.labels import LabelModel
-from partita.estimators.parsing.learning import BATCHES_PER_STEP, Learnt, fit_parser
+from partita.estimators.parsing.learning import BATCHES_PER_STEP, LearntParser, fit_parser
 from partita.estimators.parsing.material import Heads, Labels, read_material
 from partita.estimators.parsing.model import ParserModel
 from partita.estimators.parsing.questions import TreeEstimator
-from partita.estimators.runs import Way
+from partita.estimators.runs import RunPlan
 from partita.estimators.supervision import Known, ObjectiveName
 from partita.features.arc_keys import KeyMaker
 from partita.objectives import Objective
@@ -192,14 +192,14 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
 
     # ------------------------------------------------------------------ for the layers below
 
-    def way(self) -> Way:
+    def way(self) -> RunPlan:
         """How the options say to train."""
         usual: OptimiserName = "lbfgs" if self.rules else "adagrad"
         optimiser = self.chosen_optimiser(usual, mini_batches=self._mini_batches)
         # Few passes keep weights small; to the end of the way, a penalty must.
         l2 = float(not isinstance(optimiser, Stochastic)) if self.l2 is None else self.l2
         # A shard has a gradient of its own, as long as the weights.
-        return Way(self, optimiser, Penalty(l2=l2), n_shards=1)
+        return RunPlan(self, optimiser, Penalty(l2=l2), n_shards=1)
 
     def _mini_batches(self, name: str) -> dict[str, Any]:
         return {
@@ -223,7 +223,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
                 "it out, or give it to the optimiser itself."
             )
 
-    def _about(self, learnt: Learnt) -> dict[str, Cell]:
+    def _about(self, learnt: LearntParser) -> dict[str, Cell]:
         model, encoded, material = learnt.prepared
         n_words, known = int(encoded.words.n_words.sum()), material.known
         history = learnt.training.history

@@ -29,7 +29,7 @@ NOISE = 0.1
 
 
 @dataclass(frozen=True)
-class Layout:
+class HiddenMarkovLayout:
     """The rows of the table, and which emissions are allowed."""
 
     n_symbols: int
@@ -181,7 +181,9 @@ def log_shares(counts: FloatArray, allowed: BoolArray, axis: int) -> FloatArray:
     return logs
 
 
-def random_counts(layout: Layout, observed: FloatArray, rng: np.random.Generator) -> FloatArray:
+def random_counts(
+    layout: HiddenMarkovLayout, observed: FloatArray, rng: np.random.Generator
+) -> FloatArray:
     """Counts to start expectation-maximisation from where there are no labels, flat.
 
     `observed` says how often each symbol occurs, (n_symbols,). Its occurrences are shared out at
@@ -198,7 +200,7 @@ def random_counts(layout: Layout, observed: FloatArray, rng: np.random.Generator
 
 
 def informed_counts(
-    layout: Layout, words: SymbolRows, marginals: FloatArray, rng: np.random.Generator
+    layout: HiddenMarkovLayout, words: SymbolRows, marginals: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Counts to start from where another model knows the tags' probabilities, (n, s); flat.
 
@@ -212,7 +214,7 @@ def informed_counts(
     return table.ravel()
 
 
-def tag_marginals(layout: Layout, words: SymbolRows, weights: FloatArray) -> FloatArray:
+def tag_marginals(layout: HiddenMarkovLayout, words: SymbolRows, weights: FloatArray) -> FloatArray:
     """The probability of each tag at each word of all sentences, (n, s)."""
     unaries = [row for piece in layout.pieces(words) for row in piece.at(weights).marginals.unary]
     return np.concatenate([np.zeros((0, layout.n_tags)), *unaries])

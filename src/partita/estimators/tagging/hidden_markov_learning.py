@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.estimators.runs import Way, judged, run
+from partita.estimators.runs import RunPlan, judged, run
 from partita.estimators.supervision import Lessons
 from partita.estimators.tagging.hidden_markov_layout import (
     NOISE,
-    Layout,
+    HiddenMarkovLayout,
     SymbolRows,
     informed_counts,
     product,
@@ -38,7 +38,7 @@ UNLABELLED_SHARE = 0.3
 
 
 @dataclass(frozen=True)
-class Learnt:
+class LearntHiddenMarkov:
     """What a hidden Markov model learnt, and how."""
 
     model: HiddenMarkovModel
@@ -52,7 +52,7 @@ def fit_hidden_markov(
     options: "HiddenMarkovTagger",
     material: TagMaterial,
     held_out: tuple[Sequence[Any], Tags | None] | None,
-) -> Learnt:
+) -> LearntHiddenMarkov:
     """Counts of what is labelled; expectation-maximisation for the rest."""
     dictionary = options.dictionary or {}
     words = [
@@ -75,7 +75,7 @@ def fit_hidden_markov(
         found = model.layout.maximise(counts + prior)
         reason = "All tags are known, so that the model is their counts."
         loss = -product(counts + prior, found)
-        return Learnt(model, TrainingResult(found, loss, 0, reason, ()), [], [])
+        return LearntHiddenMarkov(model, TrainingResult(found, loss, 0, reason, ()), [], [])
     informed = None
     if options.warm_start is None and whole.any():
         informed = _informed(options, model, words, material, whole)
@@ -97,7 +97,7 @@ def fit_hidden_markov(
 class Starts:
     """Runs of expectation-maximisation that differ in where they start."""
 
-    layout: Layout
+    layout: HiddenMarkovLayout
     unlabelled: SymbolRows
     """The sentences whose tags are not all known."""
     fixed: FloatArray
@@ -149,10 +149,10 @@ def _maximised(
     model: HiddenMarkovModel,
     starts: Starts,
     held_out: Lessons | None,
-) -> Learnt:
+) -> LearntHiddenMarkov:
     """The best of all starts of expectation-maximisation."""
     optimiser = starts.optimiser(options.max_iterations, options.loss_tolerance)
-    way = Way(options, optimiser, Penalty())
+    way = RunPlan(options, optimiser, Penalty())
     weights = starts.sentence_weights()
     batches = [
         piece.batch({"Evidence": None}, weights) for piece in model.pieces(starts.unlabelled)
@@ -174,7 +174,7 @@ def _maximised(
                 best = best[0], replace(best[1], interrupted=True)
                 break
     assert best is not None
-    return Learnt(model, best[1], histories, reasons)
+    return LearntHiddenMarkov(model, best[1], histories, reasons)
 
 
 def _informed(
@@ -200,7 +200,10 @@ def _informed(
 
 
 def _weight(
-    options: "HiddenMarkovTagger", layout: Layout, unlabelled: SymbolRows, labelled: FloatArray
+    options: "HiddenMarkovTagger",
+    layout: HiddenMarkovLayout,
+    unlabelled: SymbolRows,
+    labelled: FloatArray,
 ) -> float:
     """What a sentence without labels counts."""
     if options.unlabelled_weight is not None:

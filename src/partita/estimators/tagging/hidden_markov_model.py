@@ -8,7 +8,7 @@ import numpy as np
 from partita.arrays import FloatArray, IntArray
 from partita.data.schemes import UNKNOWN
 from partita.estimators.pieces import Piece
-from partita.estimators.tagging.hidden_markov_layout import Layout, SymbolRows
+from partita.estimators.tagging.hidden_markov_layout import HiddenMarkovLayout, SymbolRows
 from partita.estimators.tagging.tags import TagSet
 from partita.text.sentences import read_tokens
 from partita.text.word_features import Encoded
@@ -54,7 +54,7 @@ class HiddenMarkovModel:
         for word, row in self._masks.items():
             if word in symbols:
                 allowed[symbols.numbers([word])[0]] = masks[row]
-        self.layout = Layout(len(symbols), masks, allowed)
+        self.layout = HiddenMarkovLayout(len(symbols), masks, allowed)
 
     def encode(self, sentences: Sequence[Any]) -> SymbolRows:
         """Sentences as numbers, nothing known of their tags but what the dictionary says."""

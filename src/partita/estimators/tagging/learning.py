@@ -10,7 +10,7 @@ import numpy as np
 from partita.arrays import FloatArray, IntArray
 from partita.data.schemes import UNKNOWN
 from partita.estimators.pieces import Piece
-from partita.estimators.runs import Way, learn
+from partita.estimators.runs import RunPlan, learn
 from partita.estimators.supervision import (
     EntropyTerm,
     Expectations,
@@ -66,7 +66,7 @@ def fit_tagger(
         what="tags",
     )
     judge = None if held_out is None else held_out_lessons(model, *held_out, options.tag_column)
-    way = Way(options, options.chosen_optimiser(l1=options.l1), options.penalty)
+    way = RunPlan(options, options.chosen_optimiser(l1=options.l1), options.penalty)
     return model, learn(lessons, way, _first_weights(options, model), judge)
 
 

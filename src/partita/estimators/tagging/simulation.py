@@ -14,7 +14,7 @@ from partita.evaluation.tags import accuracy
 Tagged = Sequence[Sequence[str]]
 
 
-class Point(NamedTuple):
+class CurvePoint(NamedTuple):
     """How good a model is after so many words were labelled."""
 
     n_words: int
@@ -22,7 +22,7 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Corpus:
+class TaggedCorpus:
     """Sentences with their tags."""
 
     sentences: Sequence[Any]
@@ -45,8 +45,8 @@ class Corpus:
 class Simulation:
     """The curve of each strategy, and the accuracy with all labels."""
 
-    curves: dict[str, tuple[Point, ...]]
-    full: Point
+    curves: dict[str, tuple[CurvePoint, ...]]
+    full: CurvePoint
 
     def words_needed(self, share: float = 0.99) -> dict[str, float | None]:
         """For each strategy, words to label for `share` of the full accuracy; None if never.
@@ -69,8 +69,8 @@ class Simulation:
 
 def simulate(
     estimator: Any,
-    pool: Corpus,
-    test: Corpus,
+    pool: TaggedCorpus,
+    test: TaggedCorpus,
     *,
     strategies: Sequence[str] = ("entropy", "random"),
     seed_words: int = 500,
@@ -82,7 +82,7 @@ def simulate(
     per_word: bool = True,
     seed: int = 0,
     measure: Callable[[Tagged, Tagged], float] = accuracy,
-    report: Callable[[str, Point], None] | None = None,
+    report: Callable[[str, CurvePoint], None] | None = None,
 ) -> Simulation:
     """Replay active learning: train, rank what is unlabelled, label the first, and again.
 
@@ -106,7 +106,9 @@ def simulate(
     Others as in `rank`.
 
     >>> from partita import HiddenMarkovTagger
-    >>> corpus = Corpus([["a", "b"], ["b", "a"], ["c", "a"]], [["X", "Y"], ["Y", "X"], ["Y", "X"]])
+    >>> corpus = TaggedCorpus(
+    ...     [["a", "b"], ["b", "a"], ["c", "a"]], [["X", "Y"], ["Y", "X"], ["Y", "X"]]
+    ... )
     >>> result = simulate(HiddenMarkovTagger(), corpus, corpus, seed_words=2, batch_words=2)
     >>> [point.n_words for point in result.curves["entropy"]]
     [2, 4, 6]
@@ -118,14 +120,14 @@ def simulate(
             f"seed_words is {seed_words} and batch_words {batch_words}; expected 1 or more."
         )
     kept = [index for index, tags in enumerate(pool.tags) if len(tags)]
-    pool = Corpus([pool.sentences[i] for i in kept], [pool.tags[i] for i in kept])
+    pool = TaggedCorpus([pool.sentences[i] for i in kept], [pool.tags[i] for i in kept])
     if not kept:
         raise ValueError("the pool has no words; expected labelled sentences to replay.")
     options = {"n_words": n_words, "k": k, "beta": beta, "per_word": per_word}
     replay = _Replay(estimator, pool, test, batch_words, options, seed, measure)
     most = pool.n_words if max_words is None else max_words
     first = take(rank(None, pool.sentences, "random", seed=seed), seed_words)
-    curves: dict[str, tuple[Point, ...]] = {}
+    curves: dict[str, tuple[CurvePoint, ...]] = {}
     for strategy in strategies:
         points = []
         for point in replay.points(strategy, first, most):
@@ -134,7 +136,7 @@ def simulate(
                 report(strategy, point)
         curves[strategy] = tuple(points)
     full = replay.tested(replay.trained(pool.tags))
-    return Simulation(curves, Point(pool.n_words, full))
+    return Simulation(curves, CurvePoint(pool.n_words, full))
 
 
 @dataclass(frozen=True)
@@ -142,14 +144,14 @@ class _Replay:
     """What does not change from round to round."""
 
     estimator: Any
-    pool: Corpus
-    test: Corpus
+    pool: TaggedCorpus
+    test: TaggedCorpus
     batch_words: int
     options: dict[str, Any]
     seed: int
     measure: Callable[[Tagged, Tagged], float]
 
-    def points(self, strategy: str, first: list[Choice], most: int) -> Iterator[Point]:
+    def points(self, strategy: str, first: list[Choice], most: int) -> Iterator[CurvePoint]:
         """The curve of a strategy, a round at a time."""
         pool = self.pool
         shown = [[UNKNOWN] * len(tags) for tags in pool.tags]
@@ -159,7 +161,7 @@ class _Replay:
         for turn in range(pool.n_words):
             model = self.trained(shown, model)
             n_words = sum(tag != UNKNOWN for tags in shown for tag in tags)
-            yield Point(n_words, self.tested(model))
+            yield CurvePoint(n_words, self.tested(model))
             rest = [index for index, tags in enumerate(shown) if UNKNOWN in tags]
             if not rest or n_words >= most:
                 return
@@ -199,8 +201,8 @@ class _Replay:
         return float(self.measure(self.test.tags, model.predict(self.test.sentences)))
 
 
-def _reached(curve: Sequence[Point], goal: float) -> float | None:
-    before: Point | None = None
+def _reached(curve: Sequence[CurvePoint], goal: float) -> float | None:
+    before: CurvePoint | None = None
     for point in curve:
         if point.accuracy >= goal:
             if before is None:

@@ -28,7 +28,7 @@ class Translation(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class ScoredTranslation:
     """A forest with the scores of its parts, and how to read its derivations."""
 
     forest: TiedForest
@@ -63,7 +63,7 @@ class Scored:
         """The target of the best derivation."""
         return self.read(self.forest.forest.argmax(self.edges).structures[0])
 
-    def at_likeliest_length(self) -> "Scored":
+    def at_likeliest_length(self) -> "ScoredTranslation":
         """The same forest without targets of other lengths than the likeliest.
 
         A target with more words has more derivations, none of which may be the best one; so the
@@ -96,7 +96,7 @@ class Scored:
         drawn = self.forest.forest.sample(self.edges, self.inference, size, rng)[0]
         return [self.read(derivation) for derivation in drawn]
 
-    def sharpened(self, factor: float) -> "Scored":
+    def sharpened(self, factor: float) -> "ScoredTranslation":
         """The same forest with all scores multiplied, so that p(d) becomes p(d) to the factor."""
         scores = np.where(self.scores > -np.inf, factor * self.scores, -np.inf)
         return replace(self, scores=scores)

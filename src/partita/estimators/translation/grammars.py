@@ -4,13 +4,13 @@ from abc import abstractmethod
 from collections import Counter
 from typing import Literal, NamedTuple
 
-from partita.estimators.alignment.em import Course, learn_directions
+from partita.estimators.alignment.em import EmCourse, learn_directions
 from partita.estimators.alignment.latent import Bound, LatentOptions, learn_latent
 from partita.estimators.alignment.material import PairCounts, PairMaterial
 from partita.estimators.alignment.symmetrise import symmetrise
 from partita.estimators.groups import Runs
 from partita.estimators.options import Declared, at_least, between, declared, option
-from partita.estimators.runs import Way, tell
+from partita.estimators.runs import RunPlan, tell
 from partita.estimators.translation.hiero_family import HieroFamily
 from partita.estimators.translation.hiero_grammar import HieroRules
 from partita.estimators.translation.hiero_model import HieroModel
@@ -126,7 +126,7 @@ class Hiero(TranslationGrammar):
             family,
             tuning,
             None,
-            lambda n_pairs: Way(runs, LBFGS(), family.penalty(self.l2)),
+            lambda n_pairs: RunPlan(runs, LBFGS(), family.penalty(self.l2)),
             most=self.n_tuning,
         )
         counts = pairs.counts
@@ -143,7 +143,7 @@ class Hiero(TranslationGrammar):
         numbers = words[0].encode(pairs.source), words[1].encode(pairs.target)
         (forward, backward), _ = learn_directions(
             (*numbers, len(words[0]), len(words[1])),
-            Course(self.model1_iterations, HMM_ITERATIONS),
+            EmCourse(self.model1_iterations, HMM_ITERATIONS),
             weights=pairs.weights,
             workers=runs.workers,
             progress=runs.progress,

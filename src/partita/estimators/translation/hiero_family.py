@@ -8,7 +8,7 @@ import numpy as np
 
 from partita.arrays import BoolArray, FloatArray
 from partita.estimators.alignment.latent import PairFamily
-from partita.estimators.translation.decoding import Scored
+from partita.estimators.translation.decoding import ScoredTranslation
 from partita.estimators.translation.hiero_grammar import FIRST_WEIGHTS, HieroRules
 from partita.features.base import FeatureMap, RepeatedFeatures
 from partita.features.matrix import MatrixFeatures
@@ -91,11 +91,11 @@ class HieroFamily(PairFamily):
         """The same for all weights."""
         return Penalty(l2=l2)
 
-    def scored(self, words: Sequence[str], weights: FloatArray) -> Scored:
+    def scored(self, words: Sequence[str], weights: FloatArray) -> ScoredTranslation:
         """D(x) with the scores that the weights give it."""
         sentence = self.sentence(words)
         forest = self.forest(sentence)
-        return Scored(
+        return ScoredTranslation(
             sentence.tied(forest),
             sentence.features @ weights,
             lambda derivation: tuple(forest.yield_of(derivation)),

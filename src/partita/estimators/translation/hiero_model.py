@@ -9,7 +9,7 @@ import numpy as np
 from partita.arrays import Array, FloatArray
 from partita.estimators import files
 from partita.estimators.explain import Cell, Table
-from partita.estimators.translation.decoding import Scored
+from partita.estimators.translation.decoding import ScoredTranslation
 from partita.estimators.translation.hiero_family import HieroFamily
 from partita.estimators.translation.hiero_grammar import FEATURES, HieroRules
 from partita.estimators.translation.translation_model import TranslationModel
@@ -22,7 +22,7 @@ class HieroModel(TranslationModel):
     family: HieroFamily
     weights: FloatArray
 
-    def scored(self, words: Sequence[str]) -> Scored:
+    def scored(self, words: Sequence[str]) -> ScoredTranslation:
         """D(x) with the scores that the weights give it."""
         return self.family.scored(words, self.weights)
 

@@ -10,7 +10,7 @@ from partita.arrays import Array, FloatArray, IntArray
 from partita.estimators import files
 from partita.estimators.alignment.latent import Bound
 from partita.estimators.explain import Cell, Table
-from partita.estimators.translation.decoding import Scored
+from partita.estimators.translation.decoding import ScoredTranslation
 from partita.estimators.translation.features import FIRST_VALUES, SentenceFeatures
 from partita.estimators.translation.itg_family import ItgFamily
 from partita.estimators.translation.lexicon import TranslationLexicon
@@ -28,7 +28,7 @@ class ItgModel(TranslationModel):
     weights: FloatArray
     topologies: Topologies = field(default_factory=Topologies)
 
-    def scored(self, words: Sequence[str]) -> Scored:
+    def scored(self, words: Sequence[str]) -> ScoredTranslation:
         """D_n(x) with the scores that the weights give it."""
         sentence, lexicon = self.family.sentence(words), self.family.lexicon
         parts = sentence.parts
@@ -39,7 +39,7 @@ class ItgModel(TranslationModel):
         def read(derivation: IntArray) -> tuple[str, ...]:
             return sentence.target_text(lexicon, target_of(parts, forest, derivation))
 
-        return Scored(forest, scores, read, slice(parts.first_length, parts.first_split))
+        return ScoredTranslation(forest, scores, read, slice(parts.first_length, parts.first_split))
 
     def log_prob(self, source: Sequence[str], target: Sequence[str]) -> float:
         """log Z(x, y) - log Z_n(x)."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partita.arrays import Array, FloatArray, IntArray
-from partita.estimators.alignment.em import Course, learn_directions
+from partita.estimators.alignment.em import EmCourse, learn_directions
 from partita.estimators.alignment.material import PairMaterial
 from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.groups import Runs
@@ -108,7 +108,7 @@ class TranslationLexicon:
         sizes = len(sides[0]), len(sides[1])
         models, _ = learn_directions(
             (*numbers, *sizes),
-            Course(options.n_iterations),
+            EmCourse(options.n_iterations),
             weights=pairs.weights,
             workers=runs.workers,
             progress=runs.progress,

@@ -7,7 +7,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.estimators.translation.lexicon import TranslationLexicon
-from partita.grammars.choices import Choices
+from partita.grammars.choices import TargetChoices
 from partita.grammars.source_parts import SourceParts
 from partita.kernels.features.translation import PAD
 from partita.text.word_vocabulary import UNKNOWN
@@ -88,7 +88,7 @@ def encode_source(
 
 def _links(
     lexicon: TranslationLexicon, text: tuple[str, ...], numbers: IntArray
-) -> tuple[Choices, IntArray, FloatArray]:
+) -> tuple[TargetChoices, IntArray, FloatArray]:
     """The translations of each word; its copy where it has none."""
     lists = lexicon.translations
     entries, starts = lists.rows(numbers)
@@ -97,13 +97,13 @@ def _links(
     kinds = np.minimum(rank, 3) * 5 + np.ceil(values[:, 2] * 4).astype(np.int64)
     without = np.flatnonzero(np.diff(starts) == 0)
     if without.size == 0:
-        return Choices(words, starts), kinds, values
+        return TargetChoices(words, starts), kinds, values
     copies = np.array([_copy(lexicon, text, place) for place in without.tolist()])
     places = starts[without]
     values = np.insert(values, places, np.array(COPY_VALUES), axis=0)
     more = np.concatenate([[0], np.cumsum(np.diff(starts) == 0)])
     return (
-        Choices(np.insert(words, places, copies), starts + more),
+        TargetChoices(np.insert(words, places, copies), starts + more),
         np.insert(kinds, places, COPIED),
         values,
     )
@@ -117,7 +117,7 @@ def _copy(lexicon: TranslationLexicon, text: tuple[str, ...], place: int) -> int
 
 def _insertions(
     lexicon: TranslationLexicon, numbers: IntArray
-) -> tuple[Choices, IntArray, FloatArray]:
+) -> tuple[TargetChoices, IntArray, FloatArray]:
     """At each boundary what may be inserted anywhere, and the companions of the word before."""
     lists, anywhere = lexicon.companions, lexicon.insertions
     entries, starts = lists.rows(numbers)
@@ -130,4 +130,4 @@ def _insertions(
     words[~is_companion] = np.tile(anywhere, len(numbers) + 1)
     words[is_companion] = lists.targets[entries]
     values[is_companion] = lists.values[entries]
-    return Choices(words, offsets), np.where(is_companion, COMPANION, ANYWHERE), values
+    return TargetChoices(words, offsets), np.where(is_companion, COMPANION, ANYWHERE), values

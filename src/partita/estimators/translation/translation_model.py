@@ -6,14 +6,14 @@ from typing import Any
 
 from partita.arrays import Array
 from partita.estimators.explain import Cell, Table
-from partita.estimators.translation.decoding import Scored
+from partita.estimators.translation.decoding import ScoredTranslation
 
 
 class TranslationModel(ABC):
     """A trained grammar with weights; all sentences that it is asked about have words."""
 
     @abstractmethod
-    def scored(self, words: Sequence[str]) -> Scored:
+    def scored(self, words: Sequence[str]) -> ScoredTranslation:
         """All derivations of a sentence, with scores."""
 
     @abstractmethod

@@ -21,7 +21,7 @@ from partita.estimators.base import Estimator, Stored
 from partita.estimators.explain import Cell, Report, Table
 from partita.estimators.groups import Runs
 from partita.estimators.options import again, at_least, declared, option
-from partita.estimators.translation.decoding import Scored, Translation
+from partita.estimators.translation.decoding import ScoredTranslation, Translation
 from partita.estimators.translation.grammars import GRAMMARS, GrammarName, TranslationGrammar
 from partita.estimators.translation.hiero_model import HieroModel
 from partita.estimators.translation.itg_model import ItgModel
@@ -245,7 +245,7 @@ class Translator(Estimator, Runs):
         both = zip(pairs.source, pairs.target, strict=True)
         return np.array([value(pair) for pair in both], dtype=np.float64)
 
-    def distribution(self, words: Words) -> Scored:
+    def distribution(self, words: Words) -> ScoredTranslation:
         """The forest of all derivations of a sentence, with scores: ask it anything.
 
         At most `max_words` words, here and in all that is asked of a sentence as a whole.
