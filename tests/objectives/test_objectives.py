@@ -88,7 +88,7 @@ def other_losses(problem, other):
 
 
 def wrong(problem):
-    return wrong_parts(counts(problem), problem.p.structures.n_parts)
+    return wrong_parts(counts(problem))
 
 
 def expected_costs(problem, cost):

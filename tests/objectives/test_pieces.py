@@ -91,7 +91,7 @@ def test_pieces_of_forests_are_the_edges_into_a_node():
 def test_the_number_of_wrong_tags():
     chains = Chains([1, 3], n_tags=3, shared=True)
     tags = [np.array([2]), np.array([0, 1, 1])]
-    cost = wrong_parts(Counts.of(chains, tags), chains.n_parts, among=tag_parts(chains))
+    cost = wrong_parts(Counts.of(chains, tags), among=tag_parts(chains))
     others = [np.array([2]), np.array([0, 2, 0])]
     assert cost @ chains.counts(others) == 2.0
     assert cost @ chains.counts(tags) == 0.0

@@ -16,7 +16,7 @@ from partita.objectives.base import (
     checked_weights,
     spread,
 )
-from partita.objectives.targets import sums_by_group
+from partita.objectives.targets import checked_target, sums_by_group
 from partita.structures.batch import boolean_array
 
 
@@ -34,6 +34,16 @@ class Neighbourhoods:
     """Whether it was observed."""
     neighbours: BoolArray
     """Whether it is in the neighbourhood."""
+
+    def check(self, n_sentences: int) -> None:
+        """An error unless there is a row for each sentence of a batch."""
+        for name in ("groups", "observed", "neighbours"):
+            found = np.shape(getattr(self, name))
+            if found != (n_sentences,):
+                raise ValueError(
+                    f"{name} of the neighbourhoods has shape {found}; expected ({n_sentences},), a "
+                    "row for each sentence of the batch."
+                )
 
     @classmethod
     def of(cls, n_neighbours: Sequence[int]) -> Self:
@@ -111,6 +121,8 @@ class ContrastiveEstimation(AdditiveObjective):
         self, p: Distribution, target: Neighbourhoods, sample_weights: FloatArray | None = None
     ) -> tuple[FloatArray, Pullback]:
         """The weighted sum of the groups' losses, shape (1,), and its pullback."""
+        target = checked_target(target, Neighbourhoods, self, "Neighbourhoods.of(...)")
+        target.check(p.structures.n_sentences)
         log_partition = p.inference.log_partition
         n_groups = int(target.groups.max(initial=-1)) + 1
         weights = checked_weights(sample_weights, n_groups)

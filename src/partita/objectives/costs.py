@@ -3,8 +3,14 @@
 from partita.arrays import FloatArray
 from partita.distribution.base import Distribution
 from partita.objectives.base import Gradient, SentenceObjective
-from partita.objectives.targets import CostedCounts, Counts, wrong_parts
-from partita.structures.batch import flat_vector
+from partita.objectives.targets import (
+    CostedCounts,
+    Counts,
+    checked_cost,
+    checked_counts,
+    checked_target,
+    wrong_parts,
+)
 
 
 class ExpectedCost(SentenceObjective):
@@ -29,7 +35,9 @@ class ExpectedCost(SentenceObjective):
         """<cost, marginals>."""
         cost = target
         if isinstance(cost, Counts):
-            cost = wrong_parts(cost, p.structures.n_parts, p.structures.is_choice())
+            cost.check(p.structures)
+            cost = wrong_parts(cost, p.structures.is_choice())
+        cost = checked_cost(cost, p.structures.n_parts, self)
         return p.flat_expectation(cost), lambda: p.flat_covariance_product(cost)
 
 
@@ -49,7 +57,10 @@ class SoftmaxMargin(SentenceObjective):
 
     def losses(self, p: Distribution, target: CostedCounts) -> tuple[FloatArray, Gradient]:
         """A(scores + cost) - score(target)."""
-        cost = flat_vector("cost", target.cost, p.structures.n_parts)
+        how = "CostedCounts(Counts.of(p.structures, ...), a cost for every part)"
+        target = checked_target(target, CostedCounts, self, how)
+        target.counts.check(p.structures)
+        cost = checked_cost(target.cost, p.structures.n_parts, self)
         inference = p.with_scores(p.scores + cost).inference
         losses = inference.log_partition - target.counts.score(p.scores)
         return losses, lambda: target.counts.subtracted_from(inference.marginals)
@@ -70,6 +81,7 @@ class StructuredPerceptron(SentenceObjective):
 
     def losses(self, p: Distribution, target: Counts) -> tuple[FloatArray, Gradient]:
         """max score - score(target)."""
+        target = checked_counts(target, p.structures, self)
         return p.best.scores - target.score(p.scores), lambda: target.subtracted_from(
             p.structures.counts(p.best.structures)
         )

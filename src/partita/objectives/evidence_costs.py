@@ -3,7 +3,7 @@
 from partita.arrays import FloatArray
 from partita.distribution.base import Distribution
 from partita.objectives.base import Gradient, SentenceObjective
-from partita.structures.batch import flat_vector
+from partita.objectives.targets import checked_cost
 
 
 class ExponentialCost(SentenceObjective):
@@ -29,7 +29,7 @@ class ExponentialCost(SentenceObjective):
 
     def losses(self, p: Distribution, target: FloatArray) -> tuple[FloatArray, Gradient]:
         """A - A(scores - cost)."""
-        cost = flat_vector("cost", target, p.structures.n_parts)
+        cost = checked_cost(target, p.structures.n_parts, self)
         other = p.with_scores(p.scores - cost)
         return (
             p.inference.log_partition - other.inference.log_partition,

@@ -10,6 +10,7 @@ from scipy import sparse
 from partita.arrays import FloatArray
 from partita.distribution.base import Distribution
 from partita.objectives.base import Objective, Pullback, checked_weights, spread
+from partita.objectives.targets import checked_target
 
 Distance = Callable[[FloatArray, FloatArray], tuple[float, FloatArray]]
 """(targets, expected) -> distance, and its slope with respect to `expected`."""
@@ -148,6 +149,7 @@ class GeneralizedExpectation(Objective):
         self, p: Distribution, target: Constraints, sample_weights: FloatArray | None = None
     ) -> tuple[FloatArray, Pullback]:
         """Expected values and occurrences of the constraints, and the pullback."""
+        target = checked_target(target, Constraints, self, "Constraints(features, occurrences)")
         self._check(p, target)
         weights = checked_weights(sample_weights, p.structures.n_sentences)
         each = spread(p, weights)
@@ -177,6 +179,12 @@ class GeneralizedExpectation(Objective):
         return np.divide(expected, occurrences, out=nothing, where=occurrences > 0)
 
     def _check(self, p: Distribution, target: Constraints) -> None:
+        for name, matrix in (("features", target.features), ("occurrences", target.occurrences)):
+            if not (matrix is None or sparse.issparse(matrix) or isinstance(matrix, np.ndarray)):
+                raise ValueError(
+                    f"the {name} of the constraints are a {type(matrix).__name__}; expected a "
+                    "sparse matrix, see `partita.features.tag_constraints`."
+                )
         expected = (len(self.targets), p.structures.n_parts)
         if target.features.shape != expected:
             raise ValueError(

@@ -7,7 +7,7 @@ from scipy import sparse
 from partita.arrays import BoolArray, FloatArray
 from partita.distribution.base import Distribution
 from partita.objectives.base import Gradient, SentenceObjective
-from partita.objectives.targets import Counts
+from partita.objectives.targets import Counts, checked_counts
 from partita.structures.base import Structures
 
 
@@ -28,6 +28,7 @@ class Likelihood(SentenceObjective):
 
     def losses(self, p: Distribution, target: Counts) -> tuple[FloatArray, Gradient]:
         """A - score(target)."""
+        target = checked_counts(target, p.structures, self)
         inference = p.inference
         return (
             inference.log_partition - target.score(p.scores),
@@ -47,6 +48,15 @@ class OtherStructures:
     kind: type[Distribution]
     structures: Structures
     map: sparse.csr_array
+
+    def check(self, structures: Structures) -> None:
+        """An error if the map does not lead from the parts of the first set to its own."""
+        expected = (self.structures.n_parts, structures.n_parts)
+        if self.map.shape != expected:
+            raise ValueError(
+                f"the map of the other structures has shape {self.map.shape}; expected {expected}, "
+                "a row for each of their parts and a column for each part of the batch."
+            )
 
     def distribution(self, scores: FloatArray) -> Distribution:
         """The distribution over the other structures."""
@@ -75,6 +85,7 @@ class MarginalLikelihood(SentenceObjective):
     ) -> tuple[FloatArray, Gradient]:
         """A - A(allowed)."""
         if isinstance(target, OtherStructures):
+            target.check(p.structures)
             other = target.distribution(p.scores)
             return _difference(
                 p, other

@@ -9,7 +9,7 @@ from scipy import sparse
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.distribution.base import Distribution
 from partita.objectives.base import Gradient, SentenceObjective
-from partita.objectives.targets import Counts, sums_by_group
+from partita.objectives.targets import Counts, checked_target, sums_by_group
 from partita.structures.base import Structure, Structures
 
 
@@ -52,6 +52,13 @@ class LocalLikelihood(SentenceObjective):
 
     def losses(self, p: Distribution, target: Choices) -> tuple[FloatArray, Gradient]:
         """The losses of all places, summed by sentence."""
+        how = "piecewise_choices(...), pseudo_choices(...) or tag_choices(...)"
+        target = checked_target(target, Choices, self, how)
+        if target.parts.shape[1] != p.structures.n_parts:
+            raise ValueError(
+                f"the choices are among {target.parts.shape[1]} parts; the batch has "
+                f"{p.structures.n_parts}. Make them for the structures of this batch."
+            )
         starts, n_rows = target.offsets[:-1], np.diff(target.offsets)
         scores = target.parts @ p.scores
         n_chosen = np.add.reduceat(target.chosen, starts)
@@ -93,11 +100,16 @@ def piecewise_choices(pieces: IntArray, target: Counts) -> Choices:
     >>> p = LinearChain(np.zeros((1, 2)), np.zeros((2, 2)))
     >>> choices = piecewise_choices(
     ...     np.array([0, 0, -1, -1, -1, -1]),
-    ...     Counts(np.array([1]), np.array([1.0]), np.array([0]), n_sentences=1),
+    ...     Counts.of(p.structures, [[1]]),
     ... )
     >>> bool(np.isclose(LocalLikelihood()(p, choices)[0][0], np.log(2)))
     True
     """
+    if np.shape(pieces) != (target.structures.n_parts,):
+        raise ValueError(
+            f"pieces has shape {np.shape(pieces)}; expected ({target.structures.n_parts},), a "
+            "number for each part that the target was counted in."
+        )
     chosen = np.zeros(len(pieces))
     chosen[target.parts] = target.values
     n_pieces = int(pieces.max(initial=-1)) + 1
@@ -128,6 +140,11 @@ def pseudo_choices(
     >>> choices.offsets, choices.chosen
     (array([0, 2, 4]), array([1., 0., 1., 0.]))
     """
+    if len(places) != structures.n_sentences or not all(all(map(len, each)) for each in places):
+        raise ValueError(
+            f"places of {len(places)} sentences came, or one without structures; expected places "
+            f"of {structures.n_sentences} sentences, in each a list that begins with the target."
+        )
     listed = [[s for place in of_sentence for s in place] for of_sentence in places]
     n_listed = np.array([len(of_sentence) for of_sentence in listed])
     first_rows = np.cumsum(n_listed) - n_listed

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import BoolArray, IntArray
+from partita.structures.base import Structures
 from partita.structures.chains import Chains
+from partita.structures.forms import Form
 from partita.structures.trees import Trees
 
 
@@ -18,7 +20,9 @@ def known_tags(chains: Chains, tags: Sequence[ArrayLike]) -> BoolArray:
     """
     allowed = np.ones(chains.n_parts, dtype=np.bool_)
     unaries, _ = chains.split(allowed)
-    for sentence, (words, given) in enumerate(zip(unaries, tags, strict=True)):
+    for sentence, (words, given) in enumerate(
+        zip(unaries, _each("tags", tags, chains), strict=True)
+    ):
         known = _checked("tags", given, len(words), chains.n_tags - 1, sentence)
         labelled = np.flatnonzero(known >= 0)
         words[labelled] = False
@@ -39,13 +43,19 @@ def known_heads(trees: Trees, heads: Sequence[ArrayLike]) -> BoolArray:
     """
     allowed = np.ones(trees.n_parts, dtype=np.bool_)
     starts = zip(trees.part_offsets[:-1], trees.part_offsets[1:], trees.n_words, strict=True)
-    for sentence, ((start, end, n), given) in enumerate(zip(starts, heads, strict=True)):
+    for sentence, ((start, end, n), given) in enumerate(
+        zip(starts, _each("heads", heads, trees), strict=True)
+    ):
         known = _checked("heads", given, n, n, sentence)
         arcs = allowed[start:end].reshape(n + 1, n + 1, -1)
         attached = np.flatnonzero(known >= 0)
         arcs[:, attached + 1] = False
         arcs[known[attached], attached + 1] = True
     return allowed
+
+
+def _each(name: str, given: Sequence[ArrayLike], structures: Structures) -> list[ArrayLike]:
+    return Form("list").one_each(name, given, structures.n_sentences)
 
 
 def _checked(name: str, given: ArrayLike, n_words: int, largest: int, sentence: int) -> IntArray:

@@ -71,7 +71,7 @@ def tag_choices(chains: Chains, tags: ArrayLike) -> Choices:
     array([[1., 0., 0., 0., 0., 1., 0., 0.],
            [0., 1., 0., 0., 0., 0., 0., 1.]])
     """
-    tags = np.asarray(tags, dtype=np.int64)
+    tags = _checked_tags(tags, int(chains.n_words.sum()), chains.n_tags)
     n_tags, n_words = chains.n_tags, chains.n_words
     sentences = np.repeat(np.arange(len(n_words)), n_words)
     word = np.arange(len(tags)) - chains.word_offsets[sentences]
@@ -93,3 +93,20 @@ def tag_choices(chains: Chains, tags: ArrayLike) -> Choices:
     chosen = np.zeros(row.size)
     chosen[np.arange(len(tags)) * n_tags + tags] = 1.0
     return Choices(matrix.tocsr(), np.arange(len(tags) + 1) * n_tags, chosen, sentences)
+
+
+def _checked_tags(given: ArrayLike, n_words: int, n_tags: int) -> IntArray:
+    """The tags of all words end to end, each of which must be known."""
+    tags = np.asarray(given)
+    if tags.shape != (n_words,) or (n_words and tags.dtype.kind not in "iu"):
+        raise ValueError(
+            f"tags is an array of {tags.dtype} of shape {tags.shape}; expected ({n_words},) whole "
+            "numbers, the tags of all sentences end to end."
+        )
+    wrong = np.flatnonzero((tags < 0) | (tags >= n_tags))
+    if wrong.size:
+        raise ValueError(
+            f"tags[{wrong[0]}] is {tags[wrong[0]]}; expected 0 to {n_tags - 1}: pseudo-likelihood "
+            "needs every tag. Use MarginalLikelihood with known_tags where some are not known."
+        )
+    return tags.astype(np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 from partita.arrays import FloatArray
 from partita.distribution.base import Distribution
 from partita.objectives.base import Gradient, SentenceObjective
-from partita.objectives.targets import Counts, Observed
+from partita.objectives.targets import Counts, Observed, checked_counts, checked_target
 from partita.structures.base import Structure
 from partita.structures.batch import whole_number
 from partita.structures.resampling import resampled
@@ -45,6 +45,9 @@ class ContrastiveDivergence(SentenceObjective):
 
     def losses(self, p: Distribution, target: Observed) -> tuple[FloatArray, Gradient]:
         """Mean score after the steps - score(target); infinite where the target is forbidden."""
+        how = "Observed.of(p.structures, [a structure for each sentence])"
+        target = checked_target(target, Observed, self, how)
+        target.counts.check(p.structures)
         rng = _generator(self._seed, p, target.counts)
         after = [
             resampled(p.structures, p.scores, target.structures, self.n_steps, rng)
@@ -76,6 +79,7 @@ class SampledLikelihood(SentenceObjective):
 
     def losses(self, p: Distribution, target: Counts) -> tuple[FloatArray, Gradient]:
         """Mean score of the samples - score(target)."""
+        target = checked_counts(target, p.structures, self)
         rng = _generator(self._seed, p, target)
         drawn = p.structures.sample(p.scores, p.inference, self.n_samples, rng)
         samples = [[_item(each, k) for each in drawn] for k in range(self.n_samples)]
