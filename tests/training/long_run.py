@@ -30,9 +30,9 @@ class SlowCorpus(MemoryCorpus):
         time.sleep(self.seconds)
         return super().sums(weights, names, slopes)
 
-    def add_gradient(self, weights, indices, iteration, out):
+    def add_gradient(self, weights, indices, names, slopes, out):
         time.sleep(self.seconds / 10)
-        return super().add_gradient(weights, indices, iteration, out)
+        return super().add_gradient(weights, indices, names, slopes, out)
 
 
 def main(checkpoint, result, optimiser, seconds="0"):

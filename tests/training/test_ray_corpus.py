@@ -49,7 +49,7 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def additive(corpus):
-    """Without expectations, which need whole passes; the fixture before starts Ray."""
+    """Without expectations, which take a pass more; the fixture before starts Ray."""
     return build_corpus(ADDITIVE, batches(TERMS[:2]), workers="ray:2")
 
 
@@ -102,6 +102,13 @@ def test_mini_batches_lead_to_the_same_model(additive, kind, batches_per_step):
     found = train(additive, optimiser, penalty=PENALTY, seed=7)
     assert found.weights.tobytes() == expected.weights.tobytes()
     assert [record.loss for record in found.history] == [r.loss for r in expected.history]
+
+
+def test_mini_batches_with_expectations_lead_to_the_same_model(corpus):
+    optimiser = Adam(rate=0.01, n_iterations=3, batches_per_step=2)
+    local = MemoryCorpus(OBJECTIVE, batches(), n_threads=2)
+    expected = train(local, optimiser, penalty=PENALTY)
+    assert train(corpus, optimiser, penalty=PENALTY).weights.tobytes() == expected.weights.tobytes()
 
 
 def test_expectation_maximisation_leads_to_the_same_model(corpus):

@@ -24,6 +24,7 @@ from partita.training.optimisers import (
     Linear,
 )
 from partita.training.penalties import Penalty
+from partita.training.running import RunningTotals
 from partita.training.trainer import train
 from small_corpora import (
     N_WEIGHTS,
@@ -115,7 +116,7 @@ def test_averages_are_averages(corpus):
     share = corpus.support.shares() / corpus.n_sentences
     for index in order:
         gradient = np.zeros(N_WEIGHTS)
-        corpus.add_gradient(weights, [index], 0, gradient)
+        corpus.add_mini_batch(weights, [index], 0, RunningTotals({}), gradient)
         gradient /= 3
         gradient[gradient != 0] += (share * weights)[gradient != 0]
         weights = weights - 0.3 * gradient
@@ -146,8 +147,52 @@ def test_expectations_meet_their_targets():
     totals = corpus.sums(result.weights, objective.names, None).statistics
     found = term.objective.expectations(totals["GeneralizedExpectation"])
     np.testing.assert_allclose(found, [0.6, 0.3, 0.1], atol=1e-4, rtol=0)
-    with pytest.raises(ValueError, match="depends on the whole corpus"):
-        train(corpus, Adam())
+
+
+@pytest.mark.parametrize(
+    "optimiser",
+    [
+        Adam(rate=Linear(0.05), n_iterations=40),
+        AdaGrad(rate=0.3, n_iterations=60, batches_per_step=2),
+        SGD(rate=0.3, n_iterations=100),
+    ],
+)
+def test_expectations_meet_their_targets_by_mini_batches(optimiser):
+    """The slope is that of running totals: the same minimum as of all sentences at once."""
+    objective = 24.0 * GeneralizedExpectation([0.6, 0.3, 0.1])
+    corpus = MemoryCorpus(objective, chain_batches(terms=("GeneralizedExpectation",)))
+    result = train(corpus, optimiser, penalty=Penalty(l2=1e-6))
+    totals = corpus.sums(result.weights, objective.names, None).statistics
+    found = objective.terms[0].objective.expectations(totals["GeneralizedExpectation"])
+    np.testing.assert_allclose(found, [0.6, 0.3, 0.1], atol=0.02, rtol=0)
+    # The loss of a pass is nearly that at its end.
+    assert result.loss == pytest.approx(corpus.value(result.weights), abs=0.05)
+
+
+def test_a_pass_of_tiny_steps_follows_the_whole_gradient():
+    """All mini-batches of a pass together: likelihood, and expectations with running totals."""
+    terms = ("Likelihood", "GeneralizedExpectation")
+    objective = Likelihood() + 10.0 * GeneralizedExpectation([0.6, 0.3, 0.1])
+    corpus = MemoryCorpus(objective, chain_batches(terms=terms))
+    weights = np.random.default_rng(0).normal(size=N_WEIGHTS)
+    rate = 1e-7
+    moved = train(corpus, SGD(rate=rate, n_iterations=1), weights=weights).weights - weights
+    _, gradient = corpus.value_and_gradient(weights)
+    np.testing.assert_allclose(moved, -rate * gradient / 3, rtol=1e-4, atol=1e-4 * rate)
+
+
+def test_running_totals_by_any_number_of_threads(tmp_path):
+    terms = ("Likelihood", "GeneralizedExpectation")
+    objective = Likelihood() + 10.0 * GeneralizedExpectation([0.6, 0.3, 0.1])
+    adam = Adam(rate=0.01, n_iterations=4, batches_per_step=2)
+    corpora = [MemoryCorpus(objective, chain_batches(terms=terms), n_threads=n) for n in (1, 3)]
+    one, three = (train(corpus, adam).weights.tobytes() for corpus in corpora)
+    assert one == three
+    # A run that is resumed ends where an unbroken one does.
+    path = tmp_path / "run"
+    train(corpora[0], replace(adam, n_iterations=2), checkpoint=path)
+    resumed = train(corpora[0], adam, checkpoint=path, resume=True)
+    assert resumed.weights.tobytes() == one
 
 
 @pytest.fixture

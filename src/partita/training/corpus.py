@@ -16,6 +16,7 @@ from partita.arrays import FloatArray, IntArray
 from partita.objectives.base import Objective, Sum, as_sum
 from partita.training.batches import Batch, check_batches
 from partita.training.digests import digest
+from partita.training.running import RunningTotals
 from partita.training.summation import Request, Sums, sum_all, sum_by_shard
 from partita.training.support import Support, find_support
 
@@ -64,9 +65,20 @@ class Corpus(ABC):
 
     @abstractmethod
     def add_gradient(
-        self, weights: FloatArray, indices: Sequence[int], iteration: int, out: FloatArray
-    ) -> float:
-        """For mini-batches: the loss of some batches; adds its gradient to `out`, one by one."""
+        self,
+        weights: FloatArray,
+        indices: Sequence[int],
+        names: Sequence[str],
+        slopes: Mapping[str, FloatArray],
+        out: FloatArray,
+    ) -> dict[str, FloatArray]:
+        """For mini-batches: statistics of some batches; adds the gradient to `out`, one by one."""
+
+    @abstractmethod
+    def statistics_by_batch(
+        self, weights: FloatArray, names: Sequence[str]
+    ) -> list[dict[str, FloatArray]]:
+        """For mini-batches: the statistics of the named terms of each batch."""
 
     @property
     @abstractmethod
@@ -92,7 +104,7 @@ class Corpus(ABC):
         """
         self._check(weights)
         active = self._active(iteration)
-        late = [name for name in active if self.terms[name].needs_total]
+        late = self._late(iteration)
         first = self.sums(weights, late, None).statistics if late else {}
         _, slopes = self._loss(first, iteration)
         if not active:
@@ -107,6 +119,37 @@ class Corpus(ABC):
         statistics = self.sums(weights, self._active(iteration), None).statistics
         return self._loss(statistics, iteration)[0]
 
+    def running_totals(self, weights: FloatArray, iteration: int) -> RunningTotals:
+        """For mini-batches: totals of the terms that depend on them; a pass if there are any."""
+        late = self._late(iteration)
+        each = self.statistics_by_batch(weights, late) if late else []
+        return RunningTotals(
+            {name: np.array([statistics[name] for statistics in each]) for name in late}
+        )
+
+    def add_mini_batch(
+        self,
+        weights: FloatArray,
+        indices: Sequence[int],
+        iteration: int,
+        running: RunningTotals,
+        out: FloatArray,
+    ) -> float:
+        """The loss of some batches; adds its gradient to `out`, batch by batch.
+
+        Terms whose slope depends on their totals have that of the running ones, which are brought
+        up to date; their loss, in which no batch has a share, is left out (`running_loss`).
+        """
+        _, slopes = self._loss(running.totals, iteration)
+        statistics = self.add_gradient(weights, indices, self._active(iteration), slopes, out)
+        running.visit(indices, statistics)
+        own = {name: found for name, found in statistics.items() if name not in running.totals}
+        return self._loss(own, iteration)[0]
+
+    def running_loss(self, running: RunningTotals, iteration: int) -> float:
+        """The loss of the terms that depend on their totals."""
+        return self._loss(running.totals, iteration)[0]
+
     @property
     def terms(self) -> dict[str, Objective]:
         """The objective of each term, by name."""
@@ -117,6 +160,10 @@ class Corpus(ABC):
         """The names of the terms whose weight is not 0 in an iteration."""
         weights = self.objective.weights_at(iteration)
         return [name for name, weight in zip(self.terms, weights, strict=True) if weight]
+
+    def _late(self, iteration: int) -> list[str]:
+        """Those of them whose slope is known only after a pass."""
+        return [name for name in self._active(iteration) if self.terms[name].needs_total]
 
     def _loss(
         self, statistics: Mapping[str, FloatArray], iteration: int
@@ -167,15 +214,26 @@ class MemoryCorpus(Corpus):
         return sum_all(self.batches, request, self.n_shards, self.n_threads, self.watcher)
 
     def add_gradient(
-        self, weights: FloatArray, indices: Sequence[int], iteration: int, out: FloatArray
-    ) -> float:
-        """The loss of some batches; adds its gradient to `out`, batch by batch."""
-        _, slopes = self._loss({}, iteration)
-        terms = {name: self.terms[name] for name in self._active(iteration)}
+        self,
+        weights: FloatArray,
+        indices: Sequence[int],
+        names: Sequence[str],
+        slopes: Mapping[str, FloatArray],
+        out: FloatArray,
+    ) -> dict[str, FloatArray]:
+        """The statistics of some batches; adds the gradient to `out`, batch by batch."""
+        request = Request({name: self.terms[name] for name in names}, weights, slopes)
         batches = [self.batches[index] for index in indices]
-        request = Request(terms, weights, slopes)
         (sums,) = sum_by_shard(batches, request, 1, self.n_threads, out)
-        return self._loss(sums.statistics, iteration)[0]
+        return sums.statistics
+
+    def statistics_by_batch(
+        self, weights: FloatArray, names: Sequence[str]
+    ) -> list[dict[str, FloatArray]]:
+        """The statistics of the named terms of each batch."""
+        request = Request({name: self.terms[name] for name in names}, weights, None)
+        shards = sum_by_shard(self.batches, request, len(self.batches), self.n_threads)
+        return [sums.statistics for sums in shards]
 
     @cached_property
     def digest(self) -> str:

@@ -9,7 +9,7 @@ checkpoints.
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -99,27 +99,46 @@ class RayCorpus(Corpus):
         return Sums(sums.statistics, sums.gradient.copy())
 
     def add_gradient(
-        self, weights: FloatArray, indices: Sequence[int], iteration: int, out: FloatArray
-    ) -> float:
-        """The loss of some batches; adds its gradient to `out`, batch by batch."""
-        _, slopes = self._loss({}, iteration)
-        names = self._active(iteration)
-        answers = []
-        for index in indices:
-            scores = self._features[index].scores(weights)
-            worker = self.workers[index % len(self.workers)]
-            answers.append(worker.pulled_back.remote(index, scores, names, slopes))
+        self,
+        weights: FloatArray,
+        indices: Sequence[int],
+        names: Sequence[str],
+        slopes: Mapping[str, FloatArray],
+        out: FloatArray,
+    ) -> dict[str, FloatArray]:
+        """The statistics of some batches; adds the gradient to `out`, batch by batch."""
         statistics = []
-        for index, answer in zip(indices, answers, strict=True):
-            self._wait([answer])
-            found, gradient = _ray().get(answer)
+        for index, (found, gradient) in self._visited(weights, indices, names, slopes):
             statistics.append(found)
             if gradient is not None:
                 # What comes from another process is read-only, and kernels are not made for it.
                 self._features[index].add_gradient(gradient.copy(), out)
-        return self._loss(added(statistics, {name: self.terms[name] for name in names}), iteration)[
-            0
-        ]
+        return added(statistics, {name: self.terms[name] for name in names})
+
+    def statistics_by_batch(
+        self, weights: FloatArray, names: Sequence[str]
+    ) -> list[dict[str, FloatArray]]:
+        """The statistics of the named terms of each batch."""
+        objectives = {name: self.terms[name] for name in names}
+        every = self._visited(weights, range(len(self.batch_sizes)), names, None)
+        return [added([found], objectives) for _, (found, _) in every]
+
+    def _visited(
+        self,
+        weights: FloatArray,
+        indices: Sequence[int],
+        names: Sequence[str],
+        slopes: Mapping[str, FloatArray] | None,
+    ) -> Iterator[tuple[int, tuple[dict[str, FloatArray], FloatArray | None]]]:
+        """Statistics of some batches and their gradients if slopes are given; in order."""
+        answers = []
+        for index in indices:
+            scores = self._features[index].scores(weights)
+            worker = self.workers[index % len(self.workers)]
+            answers.append(worker.pulled_back.remote(index, scores, list(names), slopes))
+        for index, answer in zip(indices, answers, strict=True):
+            self._wait([answer])
+            yield index, _ray().get(answer)
 
     @cached_property
     def support(self) -> Support:
@@ -200,14 +219,14 @@ def _worker_class() -> Any:
             index: int,
             scores: FloatArray,
             names: Sequence[str],
-            slopes: Mapping[str, FloatArray],
+            slopes: Mapping[str, FloatArray] | None,
         ) -> tuple[dict[str, FloatArray], FloatArray | None]:
             """The statistics of a batch at some scores, and the gradient with respect to these."""
             batch = self._batch(index)
             p = batch.distribution.from_flat(batch.structures, scores.copy())
             found = batch.compared(p, self._chosen(names))
             statistics = {name: statistic for name, (statistic, _) in found.items()}
-            return statistics, pulled_back(found, slopes) if found else None
+            return statistics, pulled_back(found, slopes) if found and slopes is not None else None
 
         def process(self) -> int:
             """The process that the worker runs in."""

@@ -3,7 +3,8 @@
 The gradient of a step is that of the mean loss of its sentences; a step's share of the penalty is
 that of one sentence, so rates do not depend on the size of the corpus. Only the weights that the
 batches of a step touch are moved (see `weights.updates`); Adam's means are therefore taken over the
-visits of a weight, not over all steps.
+visits of a weight, not over all steps. A term that compares expectations of the whole corpus with
+targets costs one more inference a pass, at its beginning (see `training.running`).
 
 An L1 penalty is paid by shrinking, which lowers the loss as it should, but leaves few weights at
 exactly 0, since every mini-batch moves them off it again. For a sparse model use `OWLQN`.
@@ -125,16 +126,18 @@ class Stochastic(Optimiser[StochasticState]):
         if problem.penalty.scale is not None:
             share *= problem.penalty.scale
         new, gradient = _copied(state), np.zeros_like(state.weights)
+        running = corpus.running_totals(state.weights, state.iteration)
         loss = squares = 0.0
         for start in range(0, len(order), self.batches_per_step):
             chosen = order[start : start + self.batches_per_step]
-            loss += corpus.add_gradient(new.weights, chosen, state.iteration, gradient)
+            loss += corpus.add_mini_batch(new.weights, chosen, state.iteration, running, gradient)
             update = self._update(problem, corpus, chosen, new)
             step = Step(corpus.support.blocks(chosen), gradient, share, update)
             squares += self._moved(step, new, corpus.n_threads)
             averaged = self.average_from is not None and state.iteration >= self.average_from
             new = replace(new, n_steps=new.n_steps + 1, n_averaged=new.n_averaged + averaged)
             corpus.watcher((start + len(chosen)) / len(order))
+        loss += corpus.running_loss(running, state.iteration)
         loss += problem.penalty.smooth(new.weights) + problem.penalty.absolute(new.weights)
         return replace(
             new,
@@ -253,12 +256,6 @@ def _check(problem: Problem) -> Corpus:
             "mini-batch optimisers came with a plain function, which has no batches. Use LBFGS or "
             "OWLQN."
         )
-    for name, term in zip(corpus.objective.names, corpus.objective.terms, strict=True):
-        if term.objective.needs_total:
-            raise ValueError(
-                f"the term {name} depends on the whole corpus at once, so that a mini-batch says "
-                "nothing about its slope. Use LBFGS."
-            )
     return corpus
 
 
