@@ -67,7 +67,7 @@ class UnboundedTargets(Structures):
         return [build(each) for each in self.choices]
 
     def infer(self, scores: FloatArray) -> Inference:
-        """LoopSums bottom-up, expected counts top-down."""
+        """Sums bottom-up, expected counts top-down."""
         log_partition, marginals, state = np.empty(self.n_sentences), np.zeros(self.n_parts), []
         for index, (forest, mine, out) in enumerate(self._with(scores, marginals)):
             sums = forest.graph.sums(forest.edge_scores(mine))
@@ -261,7 +261,7 @@ class RuleForest:
         return result
 
     def part_counts(self, edges: FloatArray) -> FloatArray:
-        """LoopSums over the edges of each part."""
+        """Sums over the edges of each part."""
         counts = np.bincount(self.parts, weights=edges, minlength=self.free + 1)
         return counts[: self.free].astype(np.float64)
 
