@@ -59,7 +59,7 @@ def test_forests_as_in_the_slides(n_edges):
     scores, direction = rng.normal(size=(2, n_edges))
     derivations = all_derivations(heads, tails, root)
     truth = Oracle(derivations, np.array(edge_counts(derivations, n_edges)), scores)
-    forest = forests.Forest(heads, tails, root)
+    forest = forests.PlainForest(heads, tails, root)
     inner = forests.inside(forest, scores.tolist(), Log())
     outer = forests.outside(forest, scores.tolist(), Log(), inner)
     assert inner[root] == pytest.approx(truth.log_partition, abs=1e-12)
@@ -76,4 +76,4 @@ def test_forests_as_in_the_slides(n_edges):
 
 def test_a_cycle_is_an_error():
     with pytest.raises(ValueError, match="cycle"):
-        _ = forests.Forest([0, 1], [(1,), (0,)], root=0).order
+        _ = forests.PlainForest([0, 1], [(1,), (0,)], root=0).order

@@ -23,7 +23,7 @@ SIZES = (5, 8, 15, 17)
 
 
 def inside(graph, weights, semiring):
-    return forests.inside(forests.Forest.of(graph), weights, semiring)
+    return forests.inside(forests.PlainForest.of(graph), weights, semiring)
 
 
 @pytest.fixture(params=SIZES)
@@ -59,7 +59,7 @@ def test_boolean(graph, scores):
 
 def both(graph, weights, semiring):
     """Inside and outside."""
-    forest = forests.Forest.of(graph)
+    forest = forests.PlainForest.of(graph)
     inner = forests.inside(forest, weights, semiring)
     return inner, forests.outside(forest, weights, semiring, inner)
 
@@ -87,7 +87,7 @@ def test_outside_in_other_semirings(graph, scores, p):
     np.testing.assert_allclose(outer, p.outside, atol=1e-12, rtol=0)
     # The best derivation through each edge: its score is what max-marginals say.
     inner, outer = both(graph, scored_edges(scores), Viterbi())
-    forest = forests.Forest.of(graph)
+    forest = forests.PlainForest.of(graph)
     terms = forests.edge_terms(forest, scored_edges(scores), Viterbi(), inner, outer)
     np.testing.assert_allclose([t.score for t in terms], p.max_marginals, atol=1e-12, rtol=0)
 
@@ -97,7 +97,7 @@ def test_outside_in_the_expectation_semiring(graph, scores, p):
     values = np.random.default_rng(3).normal(size=(graph.n_edges, 2))
     ring, weights = Expectation(2), Expectation.weights(scores, values)
     inner, outer = both(graph, weights, ring)
-    forest = forests.Forest.of(graph)
+    forest = forests.PlainForest.of(graph)
     marginals, covariance = p.marginals, p.covariance()
     for e, term in enumerate(forests.edge_terms(forest, weights, ring, inner, outer)):
         assert np.exp(term.log_weight - p.log_partition) == pytest.approx(marginals[e], abs=1e-12)
@@ -108,13 +108,13 @@ def test_outside_in_the_expectation_semiring(graph, scores, p):
 
 def test_expected_values(graph, scores, p):
     values = np.random.default_rng(4).normal(size=(graph.n_edges, 3))
-    forest = forests.Forest.of(graph)
+    forest = forests.PlainForest.of(graph)
     found = forests.expected_values(forest, np.exp(scores).tolist(), values.tolist())
     np.testing.assert_allclose(found, p.expected_features(values), atol=1e-12, rtol=0)
 
 
 def test_siblings_are_positions(graph):
-    forest = forests.Forest.of(graph)
+    forest = forests.PlainForest.of(graph)
     for e, tails in enumerate(forest.tails):
         for place in range(len(tails)):
             expected = [*tails[:place], *tails[place + 1 :]]
