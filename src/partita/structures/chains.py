@@ -1,7 +1,7 @@
 """Tag sequences: a tag at every word and a transition between neighbours."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from partita.kernels.chains import positional as chain_positional
 from partita.kernels.chains import sample as chain_sample
 from partita.kernels.chains import scaled as chain_scaled
 from partita.kernels.chains import scaled_covariance as chain_scaled_covariance
+from partita.kernels.simd.lanes import N_LANES
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import Best, Inference, Structure
 from partita.structures.batch import offsets, pieces
@@ -61,12 +62,18 @@ class Chains(ArrayStructures):
         """Forward-backward in scaled probabilities; in logarithms where those would underflow."""
         log_partition = np.empty(self.n_sentences)
         marginals = np.empty(self.n_parts)
-        shape = self.shape
+        is_safe = np.empty(self.n_sentences, dtype=np.bool_)
+        shape, found = self.shape, (is_safe, log_partition, marginals)
+        state: tuple[Any, ...] = ()
         if self.shared:
-            state = chain_scaled.marginals(scores, *shape, self.by_length, log_partition, marginals)
+            members = np.empty(self.n_sentences * N_LANES, dtype=np.int64)
+            cells = np.empty(self.n_sentences + 1, dtype=np.int64)
+            groups = members, cells
+            messages = chain_scaled.marginals(scores, *shape, self.by_length, *groups, *found)
+            state = *groups, *messages
         else:
-            state = chain_positional.marginals(scores, *shape, log_partition, marginals)
-        unsafe = np.flatnonzero(~state[0])
+            chain_positional.marginals(scores, *shape, *found)
+        unsafe = np.flatnonzero(~is_safe)
         if unsafe.size:
             chain_log.marginals(
                 scores, *shape, self._table_stride, unsafe, log_partition, marginals
@@ -82,7 +89,7 @@ class Chains(ArrayStructures):
         if not self.shared:
             chain_covariance.positional(inference.marginals, direction, *shape, product)
             return product
-        _, *messages, unsafe = inference.state
+        *messages, unsafe = inference.state
         chain_scaled_covariance.product(
             scores, direction, *shape, inference.marginals, *messages, product
         )

@@ -14,68 +14,78 @@ and with E = sum left beta + alpha behind at the first word, the product is
 
 import numpy as np
 
-from partita.kernels.chains.scaled import transpose
+from partita.kernels.chains.scaled import read_table
 from partita.kernels.chains.side_by_side import (
     lengths_of,
+    n_slots,
     same_table,
     shifted,
+    tables_of,
     unary_rows,
     write_rows,
 )
-from partita.kernels.chains.tiles import messages_times_table, pair_sums
-from partita.kernels.jit import kernel
-from partita.kernels.simd.lanes import N_LANES, broadcast, fma, gather, load, store
-from partita.kernels.simd.small_matrix import largest, weights
+from partita.kernels.chains.tiles import messages_times_table, pair_sums, table_stride
+from partita.kernels.jit import kernel, step
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    broadcast,
+    fma,
+    gather,
+    load,
+    scatter,
+    spread,
+    store,
+)
 
 
-@kernel
-def read_direction(direction, part_offsets, members, n_words, n_tags, out):
+@step
+def read_direction(direction, part_offsets, members, first, lengths, n_tags, out):
     """out[t, j, lane] = direction of tag j at word t; any finite number behind a sentence's end."""
-    for t in range(n_words.max()):
-        rows = unary_rows(part_offsets, members, n_words, t, n_tags)
+    slots = n_slots(n_tags)
+    for t in range(lengths[3]):
+        rows = unary_rows(part_offsets, members, first, lengths, t, n_tags)
         for j in range(n_tags):
-            store(out, (t * n_tags + j) * N_LANES, gather(direction, shifted(rows, j)))
+            store(out, (t * slots + j) * N_LANES, gather(direction, shifted(rows, j)))
+        for j in range(n_tags, slots):
+            store(out, (t * slots + j) * N_LANES, broadcast(0.0))
 
 
-@kernel
-def equal_tables(direction, part_offsets, members, n_tags):
+@step
+def equal_tables(direction, tables, n_table):
     """Whether the transitions of all four sentences move alike, as they mostly do."""
-    n_table = n_tags * n_tags
-    first = part_offsets[members[0] + 1] - n_table
     equal = True
     for k in range(1, N_LANES):
-        if members[k] >= 0:
-            table = part_offsets[members[k] + 1] - n_table
-            equal = equal and same_table(direction, first, table, n_table)
+        equal = equal and same_table(direction, tables[0], tables[k], n_table)
     return equal
 
 
-@kernel
+@step
 def moved_table(matrix, direction, table, n_tags, moved, moved_transposed):
     """M V and its transpose, where all four sentences have one direction."""
+    stride = table_stride(n_tags)
+    for i in range(n_tags):
+        for j in range(stride):
+            moved[i * stride + j], moved_transposed[i * stride + j] = 0.0, 0.0
     for i in range(n_tags):
         for j in range(n_tags):
-            cell = i * n_tags + j
-            moved[cell] = matrix[cell] * direction[table + cell]
-            moved_transposed[j * n_tags + i] = moved[cell]
+            value = matrix[i * stride + j] * direction[table + i * n_tags + j]
+            moved[i * stride + j] = value
+            moved_transposed[j * stride + i] = value
 
 
-@kernel
-def moved_lanes(matrix, direction, part_offsets, members, n_tags, moved, moved_transposed):
+@step
+def moved_lanes(matrix, direction, tables, n_tags, moved, moved_transposed):
     """M V and its transpose as [.., .., lane], where the sentences have directions of their own."""
-    n_table = n_tags * n_tags
-    moved[:], moved_transposed[:] = 0.0, 0.0
-    for k in range(N_LANES):
-        if members[k] >= 0:
-            table = part_offsets[members[k] + 1] - n_table
-            for i in range(n_tags):
-                for j in range(n_tags):
-                    value = matrix[i * n_tags + j] * direction[table + i * n_tags + j]
-                    moved[(i * n_tags + j) * N_LANES + k] = value
-                    moved_transposed[(j * n_tags + i) * N_LANES + k] = value
+    stride = table_stride(n_tags)
+    for i in range(n_tags):
+        for j in range(n_tags):
+            value = gather(direction, shifted(tables, i * n_tags + j))
+            value = spread(matrix, i * stride + j) * value
+            store(moved, (i * n_tags + j) * N_LANES, value)
+            store(moved_transposed, (j * n_tags + i) * N_LANES, value)
 
 
-@kernel
+@step
 def messages_times_lanes(messages, at, table, n_tags, out):
     """out[j, lane] = sum_i messages[at + i, lane] table[i, j, lane]."""
     for j in range(n_tags):
@@ -86,120 +96,140 @@ def messages_times_lanes(messages, at, table, n_tags, out):
         store(out, j * N_LANES, total)
 
 
-@kernel
-def step(moving, still, at, matrix, moved, n_tags, out, scratch):
+@step
+def move(moving, at, still, still_at, matrix, moved, is_shared, n_tags, out, scratch):
     """out = moving M + still (M V), with M V as one table or as one for each lane."""
     messages_times_table(moving, at, matrix, n_tags, out)
-    if len(moved) == n_tags * n_tags:
-        messages_times_table(still, at, moved, n_tags, scratch)
+    if is_shared:
+        messages_times_table(still, still_at, moved, n_tags, scratch)
     else:
-        messages_times_lanes(still, at, moved, n_tags, scratch)
+        messages_times_lanes(still, still_at, moved, n_tags, scratch)
     for j in range(0, n_tags * N_LANES, N_LANES):
         store(out, j, load(out, j) + load(scratch, j))
 
 
-@kernel
-def left_messages(values, most, n_tags, matrix, moved, alpha, ratio, left):
+@step
+def clear(sums, n_lanes):
+    """Zeros in all lanes."""
+    for j in range(0, n_lanes, N_LANES):
+        store(sums, j, broadcast(0.0))
+
+
+@step
+def left_messages(
+    values, most, n_tags, matrix, moved, is_shared, messages, alpha, ratio, sums, scratch, left
+):
     """left[t] = alpha[t] v[t] + ratio[t] (left[t-1] M + alpha[t-1] (M V))."""
-    width = n_tags * N_LANES
-    sums, scratch = np.zeros(width), np.empty(width)
+    width = n_slots(n_tags) * N_LANES
+    clear(sums, width)
     for t in range(most):
         row = t * width
         if t > 0:
-            step(left, alpha, row - width, matrix, moved, n_tags, sums, scratch)
-        for j in range(row, row + width, N_LANES):
-            moving = load(ratio, j) * load(sums, j - row)
-            store(left, j, fma(load(alpha, j), load(values, j), moving))
+            move(
+                left, row - width, messages, alpha + row - width, matrix, moved, is_shared,
+                n_tags, sums, scratch,
+            )  # fmt: skip
+        for j in range(0, width, N_LANES):
+            moving = load(messages, ratio + row + j) * load(sums, j)
+            value = fma(load(messages, alpha + row + j), load(values, row + j), moving)
+            store(left, row + j, value)
 
 
-@kernel
-def right_messages(values, most, n_tags, matrix, moved, beta, ratio, gain, behind, right):
+@step
+def right_messages(
+    values, most, n_tags, matrix, moved, is_shared, messages, beta, ratio,
+    sums, scratch, gain, behind, right,
+):  # fmt: skip
     """behind[t] = M right[t+1] + (M V) gain[t+1]; right[t] = gain[t] v[t] + ratio[t] behind[t]."""
-    width = n_tags * N_LANES
-    sums, scratch = np.zeros(width), np.empty(width)
+    width = n_slots(n_tags) * N_LANES
+    clear(sums, width)
     for t in range(most - 1, -1, -1):
         row = t * width
         if t + 1 < most:
-            step(right, gain, row + width, matrix, moved, n_tags, sums, scratch)
-        for j in range(row, row + width, N_LANES):
-            factor, moving = load(ratio, j), load(sums, j - row)
-            outside = factor * load(beta, j)
-            store(gain, j, outside)
-            store(behind, j, moving)
-            store(right, j, fma(outside, load(values, j), factor * moving))
+            move(
+                right, row + width, gain, row + width, matrix, moved, is_shared,
+                n_tags, sums, scratch,
+            )  # fmt: skip
+        for j in range(0, width, N_LANES):
+            factor, moving = load(messages, ratio + row + j), load(sums, j)
+            outside = factor * load(messages, beta + row + j)
+            store(gain, row + j, outside)
+            store(behind, row + j, moving)
+            store(right, row + j, fma(outside, load(values, row + j), factor * moving))
 
 
-@kernel
-def combine(most, n_tags, alpha, beta, left, behind):
+@step
+def combine(n_cells, width, messages, alpha, beta, left, behind):
     """The unary part of the product, in the place of `behind`; returns E of each lane."""
-    width = n_tags * N_LANES
     expected = broadcast(0.0)
     for j in range(0, width, N_LANES):
-        expected = fma(load(left, j), load(beta, j), expected)
-        expected = fma(load(alpha, j), load(behind, j), expected)
-    for j in range(0, most * width, N_LANES):
-        outside = load(beta, j)
-        moving = load(alpha, j) * (load(behind, j) - expected * outside)
+        expected = fma(load(left, j), load(messages, beta + j), expected)
+        expected = fma(load(messages, alpha + j), load(behind, j), expected)
+    for j in range(0, n_cells, N_LANES):
+        outside = load(messages, beta + j)
+        moving = load(messages, alpha + j) * (load(behind, j) - expected * outside)
         store(behind, j, fma(load(left, j), outside, moving))
     return expected
 
 
-@kernel
-def write_pairs(
-    first, second, matrix, expected, direction, marginals, part_offsets, members, n_tags, out
-):
+@step
+def write_pairs(first, second, matrix, expected, direction, marginals, tables, n_tags, out):
     """The pairwise part of the product, to each lane's sentence."""
-    n_table = n_tags * n_tags
-    for k in range(N_LANES):
-        if members[k] >= 0:
-            table = part_offsets[members[k] + 1] - n_table
-            for cell in range(n_table):
-                constant = (direction[table + cell] - expected[k]) * marginals[table + cell]
-                sums = first[cell * N_LANES + k] + second[cell * N_LANES + k]
-                out[table + cell] = matrix[cell] * sums + constant
+    slots, stride = n_slots(n_tags), table_stride(n_tags)
+    for i in range(n_tags):
+        for j in range(n_tags):
+            cells, place = shifted(tables, i * n_tags + j), (i * slots + j) * N_LANES
+            constant = (gather(direction, cells) - expected) * gather(marginals, cells)
+            sums = load(first, place) + load(second, place)
+            scatter(out, cells, fma(spread(matrix, i * stride + j), sums, constant))
 
 
 @kernel
 def product(
     scores, direction, part_offsets, word_offsets, n_tags, marginals,
-    members, cells, alpha, beta, ratio, out,
+    members, cells, n_groups, messages, out,
 ):  # fmt: skip
     """The covariance product of a batch with one transition table per sentence."""
-    n_table = n_tags * n_tags
-    longest = np.diff(cells).max() if len(members) else 0
+    n_table, stride, slots = n_tags * n_tags, table_stride(n_tags), n_slots(n_tags)
+    third, longest, width = cells[n_groups], 0, slots * N_LANES
+    for group in range(n_groups):
+        longest = max(longest, cells[group + 1] - cells[group])
     values, left, right = np.empty(longest), np.empty(longest), np.empty(longest)
     gain, behind = np.empty(longest), np.empty(longest)
-    matrix, transposed = np.empty(n_table), np.empty(n_table)
-    moved, moved_transposed = np.empty(n_table * N_LANES), np.empty(n_table * N_LANES)
-    first, second = np.empty(n_table * N_LANES), np.empty(n_table * N_LANES)
-    expected = np.empty(N_LANES)
-    previous, used = 0, 0
-    for group in range(len(members)):
-        member, span = members[group], slice(cells[group], cells[group + 1])
-        n_words = lengths_of(word_offsets, member)
-        most = n_words.max()
-        table = part_offsets[member[0] + 1] - n_table
-        is_new = group == 0 or not same_table(scores, previous, table, n_table)
+    matrix, transposed = np.empty(n_tags * stride), np.empty(n_tags * stride)
+    sums, scratch = np.empty(stride * N_LANES), np.empty(stride * N_LANES)
+    # Either one table, or one for each lane.
+    size = n_tags * stride * N_LANES
+    moved, moved_transposed = np.empty(size), np.empty(size)
+    first_pairs, second_pairs = np.empty(slots * width), np.empty(slots * width)
+    previous, is_shared = 0, False
+    for group in range(n_groups):
+        first, alpha = group * N_LANES, cells[group]
+        beta, ratio = alpha + third, alpha + 2 * third
+        lengths = lengths_of(word_offsets, members, first)
+        most, tables = lengths[3], tables_of(part_offsets, members, first, n_table)
+        is_new = group == 0 or not same_table(scores, previous, tables[0], n_table)
         if is_new:
-            weights(scores, table, n_table, largest(scores, table, n_table), matrix, 0)
-            transpose(matrix, n_tags, transposed)
-        if not equal_tables(direction, part_offsets, member, n_tags):
-            used = n_table * N_LANES
-            moved_lanes(matrix, direction, part_offsets, member, n_tags, moved, moved_transposed)
-        elif is_new or used > n_table or not same_table(direction, previous, table, n_table):
-            used = n_table
-            moved_table(matrix, direction, table, n_tags, moved, moved_transposed)
-        previous = table
-        read_direction(direction, part_offsets, member, n_words, n_tags, values)
-        left_messages(values, most, n_tags, matrix, moved[:used], alpha[span], ratio[span], left)
-        right_messages(
-            values, most, n_tags, transposed, moved_transposed[:used], beta[span], ratio[span],
-            gain, behind, right,
+            read_table(scores, tables[0], n_tags, matrix, transposed)
+        was_shared, is_shared = is_shared, equal_tables(direction, tables, n_table)
+        if not is_shared:
+            moved_lanes(matrix, direction, tables, n_tags, moved, moved_transposed)
+        elif is_new or not was_shared or not same_table(direction, previous, tables[0], n_table):
+            moved_table(matrix, direction, tables[0], n_tags, moved, moved_transposed)
+        previous = tables[0]
+        read_direction(direction, part_offsets, members, first, lengths, n_tags, values)
+        left_messages(
+            values, most, n_tags, matrix, moved, is_shared, messages, alpha, ratio,
+            sums, scratch, left,
         )  # fmt: skip
-        pair_sums(left, gain, n_words, n_tags, first)
-        pair_sums(alpha[span], right, n_words, n_tags, second)
-        store(expected, 0, combine(most, n_tags, alpha[span], beta[span], left, behind))
+        right_messages(
+            values, most, n_tags, transposed, moved_transposed, is_shared, messages, beta, ratio,
+            sums, scratch, gain, behind, right,
+        )  # fmt: skip
+        pair_sums(left, 0, gain, 0, most - 1, n_tags, first_pairs)
+        pair_sums(messages, alpha, right, 0, most - 1, n_tags, second_pairs)
+        expected = combine(most * width, width, messages, alpha, beta, left, behind)
         write_pairs(
-            first, second, matrix, expected, direction, marginals, part_offsets, member, n_tags, out
+            first_pairs, second_pairs, matrix, expected, direction, marginals, tables, n_tags, out
         )
-        write_rows(behind, part_offsets, member, n_words, n_tags, out)
+        write_rows(behind, part_offsets, members, first, lengths, n_tags, out)

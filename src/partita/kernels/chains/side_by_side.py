@@ -1,36 +1,63 @@
 """Sentences of a batch four by four, one in each SIMD lane: which, and from and to flat parts.
 
-Messages lie in memory as [word, tag, lane]; a sentence that is shorter than the longest of its
-four has rows that mean nothing.
+`members` has four sentences for each group, end to end; a lane for which there is no sentence
+repeats the last, so that it can be treated as if it were there. Messages lie in memory as
+[word, slot, lane], with a slot for each tag; rows behind the end of a shorter sentence mean
+nothing. Fewer than `N_TILE` tags have as many slots, since sums are computed in tiles; slots
+without a tag hold zeros.
 """
 
-import numpy as np
+from partita.kernels.jit import inlined, pasted, step
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    broadcast,
+    exponential,
+    gather,
+    load,
+    scatter,
+    select,
+    spread,
+    store,
+)
+from partita.kernels.simd.small_matrix import highest_lane, largest
 
-from partita.kernels.jit import inlined, kernel
-from partita.kernels.simd.lanes import N_LANES, broadcast, load, scatter, select
-from partita.kernels.simd.small_matrix import highest_lane
+N_TILE = 3
+"""Tiles of `tiles.pair_sums` have as many rows and columns."""
 
 
-@kernel
-def groups(scores, part_offsets, n_tags, by_length):
+@pasted
+def n_slots(n_tags):
+    """Number of slots for tags."""
+    return max(n_tags, N_TILE)
+
+
+@step
+def groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells):
     """The sentences four by four, in the given order, those of a group with equal transitions.
 
-    Returns members[group, lane], -1 where a lane is free.
+    Fills members[4 * group + lane], and where messages start, cells[group], and the end. Returns
+    the number of groups.
     """
-    n_table = n_tags * n_tags
-    members = np.full((len(by_length), N_LANES), -1, dtype=np.int64)
-    group, free = -1, 0
+    n_table, n_groups, n_free = n_tags * n_tags, 0, 0
+    cells[0] = 0
     for sentence in by_length:
         table = part_offsets[sentence + 1] - n_table
-        first = part_offsets[members[group, 0] + 1] - n_table if group >= 0 else -1
-        if free == 0 or not same_table(scores, first, table, n_table):
-            group, free = group + 1, N_LANES
-        members[group, N_LANES - free] = sentence
-        free -= 1
-    return members[: group + 1]
+        first = table
+        if n_groups > 0:
+            first = part_offsets[members[N_LANES * (n_groups - 1)] + 1] - n_table
+        if n_free == 0 or not same_table(scores, first, table, n_table):
+            n_groups, n_free = n_groups + 1, N_LANES
+        # The next ones take the places behind.
+        for place in range(N_LANES * n_groups - n_free, N_LANES * n_groups):
+            members[place] = sentence
+        n_free -= 1
+        # Sentences come by length: this one is the longest of its group so far.
+        n_words = word_offsets[sentence + 1] - word_offsets[sentence]
+        cells[n_groups] = cells[n_groups - 1] + n_words * n_slots(n_tags) * N_LANES
+    return n_groups
 
 
-@kernel
+@step
 def same_table(scores, first, second, n_values):
     """Whether two transition tables are equal: sentences of a tagger share one."""
     differences = broadcast(0.0)
@@ -44,77 +71,86 @@ def same_table(scores, first, second, n_values):
     return rest == 0 and highest_lane(differences) == 0.0
 
 
-@inlined
-def lengths_of(word_offsets, members):
-    """Number of words of the sentence in each lane, 0 where the lane is free."""
-    n_words = np.zeros(N_LANES, dtype=np.int64)
-    for k in range(N_LANES):
-        if members[k] >= 0:
-            n_words[k] = word_offsets[members[k] + 1] - word_offsets[members[k]]
-    return n_words
+@step
+def lengths_of(word_offsets, members, first):
+    """Number of words of the four sentences from members[first] on; the last is the longest."""
+    a, b, c, d = members[first], members[first + 1], members[first + 2], members[first + 3]
+    return (
+        word_offsets[a + 1] - word_offsets[a],
+        word_offsets[b + 1] - word_offsets[b],
+        word_offsets[c + 1] - word_offsets[c],
+        word_offsets[d + 1] - word_offsets[d],
+    )
 
 
 @inlined
-def unary_rows(part_offsets, members, n_words, t, n_tags):
+def unary_rows(part_offsets, members, first, lengths, t, n_tags):
     """Where the row of word t starts in each lane's sentence; the last row where it is shorter."""
-    first = part_offsets[members[0]] if members[0] >= 0 else 0
-    row_0 = first + max(min(t, n_words[0] - 1), 0) * n_tags
-    row_1, row_2, row_3 = row_0, row_0, row_0
-    if n_words[1] > 0:
-        row_1 = part_offsets[members[1]] + min(t, n_words[1] - 1) * n_tags
-    if n_words[2] > 0:
-        row_2 = part_offsets[members[2]] + min(t, n_words[2] - 1) * n_tags
-    if n_words[3] > 0:
-        row_3 = part_offsets[members[3]] + min(t, n_words[3] - 1) * n_tags
-    return row_0, row_1, row_2, row_3
+    return (
+        part_offsets[members[first]] + min(t, lengths[0] - 1) * n_tags,
+        part_offsets[members[first + 1]] + min(t, lengths[1] - 1) * n_tags,
+        part_offsets[members[first + 2]] + min(t, lengths[2] - 1) * n_tags,
+        part_offsets[members[first + 3]] + min(t, lengths[3] - 1) * n_tags,
+    )
 
 
 @inlined
+def tables_of(part_offsets, members, first, n_table):
+    """Where the transitions of each lane's sentence start."""
+    return (
+        part_offsets[members[first] + 1] - n_table,
+        part_offsets[members[first + 1] + 1] - n_table,
+        part_offsets[members[first + 2] + 1] - n_table,
+        part_offsets[members[first + 3] + 1] - n_table,
+    )
+
+
+@pasted
 def shifted(rows, j):
     """Four positions, all j further."""
     return rows[0] + j, rows[1] + j, rows[2] + j, rows[3] + j
 
 
-@inlined
-def as_lanes(counts):
-    """Four whole numbers as lanes."""
-    values = np.empty(N_LANES)
+@step
+def read_unary(scores, part_offsets, members, first, lengths, n_tags, shift, ends, ratio, at):
+    """ratio[t, j] = exp(unary - shift) from `at` on, 0 behind the end of a sentence.
+
+    Fills shift and ends, the largest score and the number of words of each lane.
+    """
     for k in range(N_LANES):
-        values[k] = counts[k]
-    return load(values, 0)
-
-
-@kernel
-def write_rows(values, part_offsets, members, n_words, n_tags, out):
-    """Values from [word, tag, lane] to the unary parts of each lane's sentence."""
-    shortest = n_words.min()
-    for t in range(shortest):
-        rows = unary_rows(part_offsets, members, n_words, t, n_tags)
+        shift[k] = largest(scores, part_offsets[members[first + k]], lengths[k] * n_tags)
+        ends[k] = lengths[k]
+    shifts, last, slots = load(shift, 0), load(ends, 0), n_slots(n_tags)
+    for t in range(lengths[3]):
+        rows = unary_rows(part_offsets, members, first, lengths, t, n_tags)
+        row, is_word = at + t * slots * N_LANES, last > float(t)
         for j in range(n_tags):
-            scatter(out, shifted(rows, j), load(values, (t * n_tags + j) * N_LANES))
-    for k in range(N_LANES):
-        for t in range(shortest, n_words[k]):
-            row = part_offsets[members[k]] + t * n_tags
-            for j in range(n_tags):
-                out[row + j] = values[(t * n_tags + j) * N_LANES + k]
+            weight = exponential(gather(scores, shifted(rows, j)) - shifts)
+            store(ratio, row + j * N_LANES, select(is_word, weight, 0.0))
+        for j in range(n_tags, slots):
+            store(ratio, row + j * N_LANES, broadcast(0.0))
 
 
-@kernel
-def write_tables(pairs, matrix, part_offsets, members, n_tags, out):
-    """out = M * pairs, from [left tag, right tag, lane] to the table of each lane's sentence."""
-    n_table = n_tags * n_tags
-    for k in range(N_LANES):
-        if members[k] >= 0:
-            table = part_offsets[members[k] + 1] - n_table
-            for cell in range(n_table):
-                out[table + cell] = matrix[cell] * pairs[cell * N_LANES + k]
+@step
+def write_rows(values, part_offsets, members, first, lengths, n_tags, out):
+    """Values from [word, slot, lane] to the unary parts of each lane's sentence.
+
+    From the last word to the first: what a shorter sentence lacks is written to its last row,
+    before what belongs there.
+    """
+    for t in range(lengths[3] - 1, -1, -1):
+        rows = unary_rows(part_offsets, members, first, lengths, t, n_tags)
+        row = t * n_slots(n_tags) * N_LANES
+        for j in range(n_tags):
+            scatter(out, shifted(rows, j), load(values, row + j * N_LANES))
 
 
-@kernel
-def group_cells(word_offsets, members, n_tags):
-    """Where the messages of each group start, and the end."""
-    cells = np.zeros(len(members) + 1, dtype=np.int64)
-    for group in range(len(members)):
-        n_words = lengths_of(word_offsets, members[group]).max()
-        cells[group + 1] = cells[group] + n_words * n_tags * N_LANES
-    return cells
+@step
+def write_tables(pairs, matrix, stride, part_offsets, members, first, n_tags, out):
+    """out = M * pairs, from [left slot, right slot, lane] to the table of each lane's sentence."""
+    tables = tables_of(part_offsets, members, first, n_tags * n_tags)
+    for i in range(n_tags):
+        row = i * n_slots(n_tags) * N_LANES
+        for j in range(n_tags):
+            value = spread(matrix, i * stride + j) * load(pairs, row + j * N_LANES)
+            scatter(out, shifted(tables, i * n_tags + j), value)
