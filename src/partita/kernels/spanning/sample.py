@@ -16,6 +16,7 @@ import numpy as np
 from partita.kernels.jit import kernel
 from partita.kernels.spanning.elimination import marginals as safe_marginals
 from partita.kernels.spanning.wide import marginals as wide_marginals
+from partita.kernels.trees.reachability import clear_impossible
 
 
 @kernel
@@ -91,12 +92,18 @@ def one_by_one(arcs, n_words, single_root, rng, heads):
         np.empty(1, np.bool_),
         np.empty(1, np.bool_),
     )
+    allowed, reached = np.empty(n_nodes * n_nodes, np.bool_), np.empty(n_nodes, np.bool_)
+    queue = np.empty(n_nodes, np.int64)
     for j in range(1, n_nodes):
         safe_marginals(
             arcs, offsets, lengths, only, single_root, is_safe, ignored, log_partition, marginals
         )
         if not is_safe[0]:
             wide_marginals(arcs, offsets, lengths, single_root, only, log_partition, marginals)
+        # An arc that is in no tree may have 1e-17 of the elimination's rounding.
+        clear_impossible(
+            arcs, offsets, lengths, single_root, only, allowed, reached, queue, marginals
+        )
         heads[j - 1] = draw(np.cumsum(marginals.reshape(n_nodes, n_nodes)[:, j]), rng.random())
         keep_arc(arcs, n_words, heads[j - 1], j)
 
