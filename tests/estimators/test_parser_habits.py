@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
 from partita import DependencyParser
+from partita.estimators.parsing.material import trees_of
 from partita.objectives import ExpectedCost
 from partita.training import AdaGrad
 from partita.training.optimisers import Cosine
@@ -99,6 +100,23 @@ def test_objects_do_what_their_names_do():
 def test_softmax_margin_learns():
     parser = DependencyParser(**SMALL, labels=False, objective="softmax-margin").fit(made(30))
     assert parser.score(made(10, seed=1)) == 1.0
+
+
+def test_data_frames():
+    pandas = pytest.importorskip("pandas")
+    sentences = made(30)
+    frames = [pandas.DataFrame(dict(each.columns)) for each in sentences]
+    parser = DependencyParser(**SMALL).fit(frames)
+    np.testing.assert_array_equal(
+        parser.weights_, DependencyParser(**SMALL).fit(sentences).weights_
+    )
+    assert str(parser.predict(frames)) == str(parser.predict(sentences))
+    # Heads as numbers, and some that are missing.
+    frames = [each.assign(HEAD=each["HEAD"].astype(float)) for each in frames]
+    frames[0].loc[0, "HEAD"] = np.nan
+    (known, *_), _ = trees_of(frames, None)
+    assert known.tolist() == [-1, *heads_of(sentences[0])[1:]]
+    assert parser.score(frames) == 1.0
 
 
 def test_generators_and_plain_words():

@@ -17,11 +17,14 @@ from partita.estimators.supervision import Knowledge, Known
 from partita.features.arc_constraints import arc_constraints, rule_targets
 from partita.objectives import Constraints, Counts, GeneralizedExpectation, Sum, known_heads
 from partita.objectives.base import checked_weights
-from partita.text.sentences import listed, where
+from partita.text.sentences import column_values, has_columns, listed, where
 
 Heads = Sequence[Sequence[int] | IntArray | None]
 """The head of each word of each sentence, 0 for the root and -1 if it is not known."""
-Labels = Sequence[Sequence[str]]
+GivenLabels = Sequence[Sequence[str | None]]
+"""The label of each word's arc, of each sentence; None or _ if it is not known."""
+TREE = ("HEAD", "DEPREL")
+"""The columns of trees."""
 UNKNOWN_LABEL = -1
 FEW_CROSSING = 0.05
 """Share of training sentences with crossing arcs below which trees are projective by default."""
@@ -94,7 +97,7 @@ class TreeMaterial:
 def read_material(
     sentences: Iterable[Any],
     heads: Heads | None,
-    labels: Labels | None,
+    labels: GivenLabels | None,
     unlabelled: Iterable[Any] = (),
     sample_weight: Sequence[float] | None = None,
     *,
@@ -118,7 +121,7 @@ def read_material(
 def trees_of(
     sentences: Sequence[Any],
     heads: Heads | None,
-    labels: Labels | None = None,
+    labels: GivenLabels | None = None,
     *,
     single_root: bool = False,
 ) -> tuple[list[IntArray], list[Sequence[str]] | None]:
@@ -127,22 +130,35 @@ def trees_of(
     What is not given is taken from the columns HEAD and DEPREL, where sentences have them.
     """
     _check_counts(sentences, heads, labels)
+    columns = [_columns(sentence, index) for index, sentence in enumerate(sentences)]
     found = []
-    for index, sentence in enumerate(sentences):
+    for index, sentence in enumerate(columns):
         given = None if heads is None else heads[index]
         if given is not None:
-            sentence = _with_heads(sentence, given, index)
-        if isinstance(sentence, Sentence) and "HEAD" in sentence.columns:
-            found.append(np.array(tree_heads(sentence, single_root=single_root, partial=True)))
-        else:
-            found.append(np.full(len(sentence), UNKNOWN_HEAD))
+            sentence = _with_heads(sentences[index], given, index)
+        found.append(np.array(tree_heads(sentence, single_root=single_root, partial=True)))
     if labels is not None:
-        return found, [tuple(each) for each in labels]
-    if sentences and all(
-        isinstance(each, Sentence) and "DEPREL" in each.columns for each in sentences
-    ):
-        return found, [relations(each, partial=True) for each in sentences]
+        return found, [tuple(map(_text, each)) for each in labels]
+    if columns and all("DEPREL" in each.columns for each in columns):
+        return found, [relations(each, partial=True) for each in columns]
     return found, None
+
+
+def _columns(sentence: Any, index: int) -> Sentence:
+    """What a sentence says itself of its tree: HEAD, maybe of nothing known, and maybe DEPREL."""
+    nothing = (UNKNOWN[0],) * len(sentence)
+    if isinstance(sentence, Sentence):
+        return sentence if "HEAD" in sentence.columns else sentence.replaced("HEAD", nothing)
+    names = [each for each in TREE if has_columns(sentence) and each in sentence.columns]
+    columns = {name: tuple(map(_text, column_values(sentence, name, index))) for name in names}
+    return Sentence({"HEAD": nothing, **columns}, source=where(sentence, index))
+
+
+def _text(value: Any) -> str:
+    """A head or label as a file has it; nothing, not a number and -1 are not known."""
+    if value is None or value != value or (not isinstance(value, str) and value < 0):
+        return UNKNOWN[0]
+    return value if isinstance(value, str) else str(int(value))
 
 
 def _with_heads(sentence: Any, heads: Sequence[int] | IntArray, index: int) -> Sentence:
@@ -153,11 +169,12 @@ def _with_heads(sentence: Any, heads: Sequence[int] | IntArray, index: int) -> S
             f"{where(sentence, index)} has {len(sentence)} words and heads of shape "
             f"{values.shape}; expected one for each word, 0 for the root and -1 if not known."
         )
-    texts = tuple(UNKNOWN[0] if value < 0 else str(value) for value in values.tolist())
-    return Sentence({"HEAD": texts}, source=where(sentence, index))
+    return Sentence({"HEAD": tuple(map(_text, values.tolist()))}, source=where(sentence, index))
 
 
-def _check_counts(sentences: Sequence[Any], heads: Heads | None, labels: Labels | None) -> None:
+def _check_counts(
+    sentences: Sequence[Any], heads: Heads | None, labels: GivenLabels | None
+) -> None:
     for name, given in (("heads", heads), ("labels", labels)):
         if given is not None and len(given) != len(sentences):
             raise ValueError(

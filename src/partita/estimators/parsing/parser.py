@@ -21,7 +21,7 @@ from partita.estimators.parsing.explain import (
 from partita.estimators.parsing.joint import ArcLabels
 from partita.estimators.parsing.labels import LabelModel
 from partita.estimators.parsing.learning import BATCHES_PER_STEP, LearntParser, fit_parser
-from partita.estimators.parsing.material import Heads, Labels, read_material
+from partita.estimators.parsing.material import GivenLabels, Heads, read_material
 from partita.estimators.parsing.model import ParserModel
 from partita.estimators.parsing.questions import TreeEstimator
 from partita.estimators.runs import RunPlan
@@ -153,7 +153,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         self,
         sentences: Iterable[Any],
         heads: Heads | None = None,
-        labels: Labels | None = None,
+        labels: GivenLabels | None = None,
         *,
         unlabelled: Iterable[Any] = (),
         held_out: Sequence[Any] | tuple[Sequence[Any], Heads | None] | None = None,
