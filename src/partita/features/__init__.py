@@ -3,6 +3,7 @@
 from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.chains import tag_constraints, tag_features, tag_parts
 from partita.features.lattices import lattice_features
+from partita.features.log_linear import LogLinear, markov_contexts
 from partita.features.matrix import FixedScores, MatrixFeatures
 from partita.features.pairs import PairFeatures, Pairs
 from partita.features.rows import RowFeatures
@@ -15,6 +16,7 @@ __all__ = [
     "FixedScores",
     "HashedVocabulary",
     "JoinedFeatures",
+    "LogLinear",
     "MatrixFeatures",
     "PairFeatures",
     "Pairs",
@@ -22,6 +24,7 @@ __all__ = [
     "Vocabulary",
     "VocabularyBuilder",
     "lattice_features",
+    "markov_contexts",
     "tag_constraints",
     "tag_features",
     "tag_parts",

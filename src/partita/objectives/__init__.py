@@ -46,6 +46,7 @@ from partita.objectives.neighbourhoods import (
     subsequence_deletions,
     transpositions,
 )
+from partita.objectives.normalised import LocallyNormalised
 from partita.objectives.partial import known_heads, known_tags
 from partita.objectives.pieces import chain_pieces, forest_pieces, tag_choices, tree_pieces
 from partita.objectives.sampled import ContrastiveDivergence, SampledLikelihood
@@ -67,6 +68,7 @@ __all__ = [
     "GeneralizedExpectation",
     "Likelihood",
     "LocalLikelihood",
+    "LocallyNormalised",
     "MarginalLikelihood",
     "Neighbourhoods",
     "Objective",
