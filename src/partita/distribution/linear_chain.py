@@ -194,7 +194,7 @@ class LinearChain(Distribution):
         hidden Markov model it is the entropy of the tags given the words.
 
         >>> p = LinearChain(np.zeros((5, 2)), np.zeros((2, 2)))
-        >>> round(p.entropy_by_forward_pass() / np.log(2), 9)
+        >>> round(float(p.entropy_by_forward_pass() / np.log(2)), 9)
         5.0
         """
         chains = self.structures
