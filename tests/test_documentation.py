@@ -19,7 +19,7 @@ from partita.cli import main
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-TUTORIALS = sorted((DOCS / "tutorials").glob("*.py"))
+TUTORIALS = [DOCS / "gallery.py", *sorted((DOCS / "tutorials").glob("*.py"))]
 # The pages of tutorials are written from their scripts, which a test of its own runs.
 PAGES = [
     ROOT / "README.md",

@@ -1,4 +1,4 @@
-"""Run the scripts in docs/tutorials and write what they say and print as pages beside them.
+"""Run the scripts in docs/tutorials, and docs/gallery.py, and write pages beside them.
 
     python docs/tools/run_tutorials.py [NAME ...]
 
@@ -16,7 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-FOLDER = Path(__file__).parents[1] / "tutorials"
+DOCS = Path(__file__).parents[1]
+SCRIPTS = [DOCS / "gallery.py", *sorted((DOCS / "tutorials").glob("*.py"))]
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
@@ -111,11 +112,11 @@ def difference(page: str, other: str) -> str:
 
 def main() -> None:
     """Write the pages of the scripts that are named, or of all."""
-    scripts = [FOLDER / f"{name}.py" for name in sys.argv[1:]] or sorted(FOLDER.glob("*.py"))
-    for script in scripts:
+    named = {script.stem: script for script in SCRIPTS}
+    for script in [named[name] for name in sys.argv[1:]] or SCRIPTS:
         with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
-            script.with_suffix(".md").write_text(page(script, FOLDER), encoding="utf-8")
-        print(f"docs/tutorials/{script.stem}.md", file=sys.stderr)
+            script.with_suffix(".md").write_text(page(script, script.parent), encoding="utf-8")
+        print(script.with_suffix(".md").relative_to(DOCS.parent), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,26 @@ def test_trace_finds_the_best_tree():
             assert f"score {trace.score:g}" in str(trace)
 
 
+@pytest.mark.parametrize("scale", [10.0, 1e-3, 1000.0])
+def test_trace_with_a_single_root(scale):
+    rng = np.random.default_rng(1)
+    n_lowered = 0
+    for n_words in (1, 2, 3, 6):
+        for _ in range(20):
+            arcs = scale * rng.normal(size=(n_words + 1, n_words + 1))
+            arcs[0] += scale  # the root attracts
+            p = pt.SpanningTree(arcs, single_root=True)
+            trace = contraction_trace(arcs, single_root=True)
+            assert (trace.heads == 0).sum() == 1
+            assert trace.score == pytest.approx(p.score(p.argmax), rel=1e-9, abs=1e-12)
+            n_lowered += (contraction_trace(arcs).heads == 0).sum() > 1
+    assert n_lowered > 10
+    only_roots = np.full((3, 3), -np.inf)
+    only_roots[0, 1:] = 0.0
+    with pytest.raises(ValueError, match="single_root wants one"):
+        contraction_trace(only_roots, single_root=True)
+
+
 def test_trace_names_the_word_that_is_cut_off():
     arcs = np.zeros((3, 3))
     arcs[:, 2] = -np.inf

@@ -127,3 +127,27 @@ def test_sentences_without_a_derivation():
         positioned_forest([[0]], [True], [], -1)
     with pytest.raises(ValueError, match="deletions has shape"):
         positioned_forest([[0]], [], [], 1)
+
+
+@FORMS
+@CASES
+def test_trees_of_derivations(choices, deletions, insertions, longest, normal_form):
+    """Nested tuples: leaves in the order of the target are the words that the derivation yields."""
+    forest = positioned_forest(choices, deletions, insertions, longest, normal_form=normal_form)
+    p = HypergraphDistribution(forest.hypergraph, np.zeros(forest.hypergraph.n_edges))
+
+    def leaves(tree, by_target):
+        if len(tree) == 2:
+            return [tree]
+        rule, left, right = tree
+        pair = (right, left) if by_target and rule == "inverted" else (left, right)
+        return [leaf for child in pair for leaf in leaves(child, by_target)]
+
+    for derivation, _ in p.k_best(200):
+        tree = forest.tree_of(derivation)
+        source = [i for i, _ in leaves(tree, by_target=False) if i is not None]
+        target = [j for _, j in leaves(tree, by_target=True) if j is not None]
+        assert source == list(range(len(choices)))
+        assert target == list(range(len(forest.yield_of(derivation))))
+        links = sorted(leaf for leaf in leaves(tree, False) if None not in leaf)
+        assert links == forest.alignment_of(derivation)

@@ -324,3 +324,24 @@ def test_pair_marginals(kind, single_root):
     np.testing.assert_array_equal(
         kind([arcs, arcs], single_root=single_root).pair_marginals()[1], pairs
     )
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("kind", [pt.ProjectiveTree, pt.SpanningTree])
+def test_pair_marginals_with_labels(kind, single_root):
+    """Against all trees with all labels; summed over labels they are those without."""
+    n, n_labels = 3, 2
+    arcs = np.random.default_rng(0).normal(size=(n + 1, n + 1, n_labels))
+    arcs[1, 2, 0] = -np.inf
+    p = kind(arcs, single_root=single_root, labelled=True)
+    found = p.pair_marginals(labelled=True)
+    expected = np.zeros(2 * arcs.shape)
+    for tree, score in p.k_best(10**4):
+        counts = p.counts(tree).reshape(arcs.shape)
+        expected += np.exp(score - p.log_partition) * np.multiply.outer(counts, counts)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(found.sum(axis=(2, 5)), p.pair_marginals(), atol=1e-9)
+    batch = kind([arcs, arcs], single_root=single_root, labelled=True)
+    np.testing.assert_array_equal(batch.pair_marginals(labelled=True)[1], found)
+    with pytest.raises(ValueError, match="arcs without labels"):
+        kind(arcs[:, :, 0], single_root=single_root).pair_marginals(labelled=True)

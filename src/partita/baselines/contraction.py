@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import IntArray
+from partita.show.contractions import GraphStep
 from partita.structures.batch import check_scores
 from partita.structures.tree_checks import why_empty
 
@@ -24,16 +25,22 @@ class ContractionTrace:
     heads: IntArray
     score: float
     steps: list[str]
+    graphs: list[GraphStep]
+    """The graph of each step, for `partita.show.contraction`."""
 
     def __str__(self) -> str:
         return "\n".join(self.steps)
 
 
-def contraction_trace(arcs: ArrayLike, words: Sequence[str] | None = None) -> ContractionTrace:
+def contraction_trace(
+    arcs: ArrayLike, words: Sequence[str] | None = None, *, single_root: bool = False
+) -> ContractionTrace:
     """The best spanning tree of one sentence by Chu-Liu-Edmonds, with every step in words.
 
-    `arcs` is (n+1, n+1), [head, modifier], with the root as row 0; several words may hang on the
-    root. The example is that of McDonald et al. (2005):
+    `arcs` is (n+1, n+1), [head, modifier], with the root as row 0. Several words may hang on the
+    root, unless `single_root`: then every arc of the root is lowered first, by more than all other
+    choices together could gain, so that a second one never pays. The example is that of McDonald
+    et al. (2005):
 
     >>> import numpy as np
     >>> arcs = np.full((4, 4), -np.inf)
@@ -63,7 +70,7 @@ def contraction_trace(arcs: ArrayLike, words: Sequence[str] | None = None) -> Co
     np.fill_diagonal(scores, -np.inf)
     scores[:, 0] = -np.inf
     check_scores("arcs", scores)
-    if reason := why_empty(scores, single_root=False):
+    if reason := why_empty(scores, single_root=single_root):
         raise ValueError(f"the sentence has no structure: {reason}. Allow more arcs.")
     graph = {
         (head, word): float(scores[head, word])
@@ -72,12 +79,27 @@ def contraction_trace(arcs: ArrayLike, words: Sequence[str] | None = None) -> Co
         if scores[head, word] > -np.inf
     }
     writer = _Writer(["root", *(words or map(str, range(1, n_words + 1)))])
-    best = _best_tree(graph, writer)
+    lowered = dict(graph)
+    if single_root:
+        penalty = _root_penalty(graph, n_words)
+        lowered = {arc: score - penalty * (arc[0] == 0) for arc, score in graph.items()}
+        writer.say(f"one root: each arc of the root is lowered by {penalty:g}")
+    best = _best_tree(lowered, writer)
     heads = np.array([best[word] for word in range(1, n_words + 1)])
     score = sum(graph[head, word] for word, head in enumerate(heads.tolist(), start=1))
     tree = {(best[word], word): graph[best[word], word] for word in range(1, n_words + 1)}
     writer.say(f"tree: {writer.arcs(tree)}; score {score:g}")
-    return ContractionTrace(heads, score, writer.steps)
+    writer.draw("the best tree", graph, best, [])
+    return ContractionTrace(heads, score, writer.steps, writer.graphs)
+
+
+def _root_penalty(graph: Graph, n_words: int) -> float:
+    """More than all words together could gain by other heads."""
+    spread = 0.0
+    for word in range(1, n_words + 1):
+        scores = [score for (_, modifier), score in graph.items() if modifier == word]
+        spread += max(scores) - min(scores)
+    return 1.0 + spread
 
 
 @dataclass
@@ -87,6 +109,21 @@ class _Writer:
     names: list[str]
     steps: list[str] = field(default_factory=list)
     n_contracted: int = 0
+    graphs: list[GraphStep] = field(default_factory=list)
+
+    def draw(self, title: str, graph: Graph, best: dict[Node, Node], cycle: list[Node]) -> None:
+        """Keep a step for a picture, its nodes numbered as they stand in it."""
+        nodes = sorted({node for arc in graph for node in arc})
+        place = {node: index for index, node in enumerate(nodes)}
+        self.graphs.append(
+            GraphStep(
+                title,
+                [self.names[node] for node in nodes],
+                [(place[h], place[m], score) for (h, m), score in graph.items()],
+                [(place[head], place[modifier]) for modifier, head in best.items()],
+                [place[node] for node in cycle],
+            )
+        )
 
     def say(self, line: str) -> None:
         self.steps.append(line)
@@ -116,6 +153,8 @@ def _best_tree(graph: Graph, writer: _Writer) -> dict[Node, Node]:
             best[node] = head
     writer.say(f"best arcs: {writer.arcs({(h, m): graph[h, m] for m, h in best.items()})}")
     cycle = _cycle(best)
+    title = "best arcs: a cycle" if cycle else "best arcs: no cycle"
+    writer.draw(title, graph, best, cycle)
     if not cycle:
         writer.say("no cycle")
         return best

@@ -64,13 +64,26 @@ class Tree(Distribution):
         trees = self.kind(lengths, sizes.get("n_labels"), single_root=single_root)
         super().__init__(trees, form, arcs)
 
-    def pair_marginals(self) -> Any:
+    def pair_marginals(self, *, labelled: bool = False) -> Any:
         """p(both arcs), indexed [head, modifier, head2, modifier2]; a list for a batch.
 
         Twice the same arc gives its marginal; two heads of one word give 0. Of labelled arcs the
-        labels are summed first. The size is (n+1)⁴.
+        labels are summed first, unless `labelled`: [head, modifier, label, head2, modifier2,
+        label2]. The size is (n+1)⁴, times n_labels² with labels.
         """
         trees = self.structures
+        if labelled:
+            if trees.n_labels is None:
+                raise ValueError(
+                    "labelled pairs were asked of arcs without labels; leave labelled=True out, or "
+                    "make the distribution with labelled=True."
+                )
+            found = zip(
+                trees.covariance(self.scores, self.inference),
+                trees.split(self.inference.marginals),
+                strict=True,
+            )
+            return self._form.one_or_list([_labelled_pairs(*each) for each in found])
         _, inference = trees.arc_inference(self.scores, self.inference)
         pairs = [
             _pairs(covariance, marginals)
@@ -92,4 +105,15 @@ def _pairs(covariance: FloatArray, marginals: FloatArray) -> FloatArray:
     # A word has one head: its arcs exclude each other, and each is certain given itself.
     pairs[:, words, :, words] = 0.0
     pairs[heads[:, None], words, heads[:, None], words] = marginals
+    return pairs
+
+
+def _labelled_pairs(covariance: FloatArray, marginals: FloatArray) -> FloatArray:
+    """The same for arcs with labels, of which a word has one."""
+    flat, shape = marginals.ravel(), marginals.shape
+    pairs: FloatArray = (covariance + np.outer(flat, flat)).reshape(shape + shape)
+    words = np.arange(len(marginals))
+    pairs[:, words, :, :, words] = 0.0
+    parts = np.arange(flat.size)
+    pairs.reshape(flat.size, flat.size)[parts, parts] = flat
     return pairs

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -159,6 +160,45 @@ class Forest(SpannedEdges):
                 inverted = self.rule[edge] == Rule.INVERTED
                 stack.append(second + first if inverted else first + second)
         return np.array(stack.pop(), dtype=np.int64)
+
+    def tree_of(self, derivation: ArrayLike) -> Any:
+        """A derivation as nested tuples: ("straight", left, right), ("inverted", left, right).
+
+        Leaves are (source place, target place in its `yield_of`), None on a side without a word;
+        what `partita.show.derivation` draws.
+
+        >>> from partita.grammars.itg import pair_forest
+        >>> from partita.structures.forests import Forests
+        >>> forest = pair_forest(np.eye(2)[::-1], np.zeros(2), np.zeros(2))
+        >>> best = Forests([forest.hypergraph]).argmax(np.zeros(forest.hypergraph.n_edges))
+        >>> forest.tree_of(best.structures[0])
+        ('inverted', (0, 1), (1, 0))
+        """
+        edges = checked_derivation(self.hypergraph, derivation, 0)
+        n_tails = np.diff(self.hypergraph.tail_offsets)
+        # An edge may occur several times, so leaves are told apart by their place in preorder.
+        stack: list[tuple[Any, list[int]]] = []
+        for index in range(len(edges) - 1, -1, -1):
+            edge = edges[index]
+            if n_tails[edge] == 0:
+                stack.append((index, [] if self.rule[edge] == Rule.DELETION else [index]))
+            elif n_tails[edge] == 2:
+                (left, first), (right, second) = stack.pop(), stack.pop()
+                is_inverted = self.rule[edge] == Rule.INVERTED
+                name = "inverted" if is_inverted else "straight"
+                stack.append(
+                    ((name, left, right), second + first if is_inverted else first + second)
+                )
+        tree, order = stack.pop()
+        place = {index: target for target, index in enumerate(order)}
+
+        def named(node: Any) -> Any:
+            if isinstance(node, tuple):
+                return node[0], named(node[1]), named(node[2])
+            source = int(self.source_word[edges[node]])
+            return source if source >= 0 else None, place.get(node)
+
+        return named(tree)
 
     def yield_of(self, derivation: ArrayLike) -> IntArray:
         """The target words of a derivation, in order: `target_word` of its links and insertions.

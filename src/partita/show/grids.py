@@ -111,6 +111,17 @@ def arcs(
     return picture(grid.width, grid.height, heading, marks, f"Likeliest heads: {best}")
 
 
+def draw_grid(grid: Grid, links: Iterable[Link]) -> Iterator[str]:
+    """Lines, words and the discs of links, for pictures that put more on the grid."""
+    yield from _lines(grid)
+    yield from _discs(grid, links, None)
+
+
+def grid_of(rows: list[str], columns: list[str]) -> Grid:
+    """Where the cells of two sentences are."""
+    return _grid(rows, columns)
+
+
 def _grid(rows: list[str], columns: list[str]) -> Grid:
     cell = float(np.clip(900.0 / max(len(rows), len(columns)), 15.0, 30.0))
     left = MARGIN + max(map(_label_width, rows)) + 8

@@ -1,6 +1,6 @@
 """A dependency tree, its arcs as thick as they are probable."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from partita.show.checks import (
     checked_words,
 )
 from partita.show.metrics import percent, shortened, text_width
-from partita.show.svg import Svg, element, picture, write
+from partita.show.svg import Svg, element, number, picture, write
 
 THICK, PLAIN = 4.0, 1.4
 """Width of an arc that is certain, and of one whose probability nobody gave."""
@@ -37,6 +37,8 @@ class Content(NamedTuple):
     """Likely arcs outside the tree."""
     weighted: bool
     """Whether probabilities are known."""
+    marked: frozenset[tuple[int, int]] = frozenset()
+    """Arcs, as (head, modifier), with the contrasting ink."""
 
 
 def tree(
@@ -46,6 +48,7 @@ def tree(
     labels: Sequence[str] | None = None,
     probabilities: ArrayLike | None = None,
     tags: Sequence[str] | None = None,
+    marked: Iterable[tuple[int, int]] = (),
     title: str | None = None,
 ) -> Svg:
     """The tree above the words, each arc as thick as it is probable, and other likely arcs below.
@@ -53,13 +56,15 @@ def tree(
     `heads` is (n,), the head of each word with 0 for the root; `probabilities` (n+1, n+1), indexed
     [head, modifier] as the marginals of `SpanningTree` are. Arcs outside the tree with a
     probability of 5 % or more are drawn faintly on the other side of the words. A sentence too
-    wide for a page is written downwards instead, a word a line, with its arcs to the left.
+    wide for a page is written downwards instead, a word a line, with its arcs to the left. Arcs
+    (head, modifier) that are `marked`, such as those that cross, have the contrasting ink.
 
     >>> drawing = tree(["John", "saw", "Mary"], [2, 0, 2], labels=["nsubj", "root", "obj"])
     >>> drawing.text.count("<path"), "nsubj" in drawing.text
     (3, True)
     """
     content = _content(words, heads, labels, probabilities, tags)
+    content = content._replace(marked=frozenset(marked))
     centres, width = _columns(content)
     if width <= PAGE:
         width, height, marks = _across(content, centres, width)
@@ -73,6 +78,37 @@ def tree(
     )
     heading = title or f"Dependency tree of {len(content.words)} words"
     return picture(width, height, heading, marks, f"Arcs from head to modifier: {told}")
+
+
+def trees(
+    words: Sequence[str],
+    all_heads: Iterable[ArrayLike],
+    *,
+    columns: int = 4,
+    title: str | None = None,
+) -> Svg:
+    """Several trees of one sentence, side by side and in rows: all its parses, say.
+
+    >>> drawing = trees(["John", "ran"], [[0, 1], [2, 0], [0, 0]])
+    >>> drawing.text.count("<path")
+    6
+    """
+    each = [_content(words, heads, None, None, None) for heads in all_heads]
+    if not each or columns < 1:
+        raise ValueError(f"{len(each)} trees came, in {columns} columns; expected one or more.")
+    panels = [_across(content, *_columns(content)) for content in each]
+    width = max(panel[0] for panel in panels) + GAP
+    height = max(panel[1] for panel in panels) + GAP / 2
+    marks = []
+    for index, (_, own, inner) in enumerate(panels):
+        # Words stand on one line in each row, however high the trees are.
+        x, y = index % columns * width, index // columns * height + height - own
+        place = f"translate({number(x)} {number(y)})"
+        marks.append(element("g", "\n".join(inner), transform=place))
+    n_columns, n_rows = min(columns, len(panels)), -(-len(panels) // columns)
+    heads = "; ".join(" ".join(str(arc.head) for arc in content.chosen) for content in each)
+    heading = title or f"{len(panels)} dependency trees of {len(each[0].words)} words"
+    return picture(n_columns * width, n_rows * height, heading, marks, f"Heads: {heads}")
 
 
 def _content(
@@ -224,11 +260,13 @@ def _arcs(
         last = centres[arc.modifier - 1] + at_modifier
         first = last if arc.head == ROOT else centres[arc.head - 1] + at_head
         tip = f"{names[arc.head]} → {names[arc.modifier]} {arc.label}".rstrip()
+        strong = "contrast" if (arc.head, arc.modifier) in content.marked else "accent"
+        ink = strong if chosen else "faint"
         marks.append(
             element(
                 "path",
                 d=bracket(place, first, last, step * level, 6.0),
-                class_="accent-line" if chosen else "faint-line",
+                class_=f"{ink}-line",
                 fill="none",
                 stroke_width=width,
                 tip=f"{tip}, probability {arc.probability:.3f}" if content.weighted else tip,
@@ -239,7 +277,7 @@ def _arcs(
             element(
                 "polygon",
                 points=arrowhead(place, last, size),
-                class_="accent" if chosen else "faint",
+                class_=ink,
             )
         )
     return marks
