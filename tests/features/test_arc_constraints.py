@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
-from partita.data.arc_rules import ArcPattern, ArcRule
-from partita.features.arc_constraints import arc_constraints, rule_targets
+from partita.data.arc_rules import ArcPattern, ArcRule, parse_arc_rules
+from partita.features.arc_constraints import (
+    arc_constraints,
+    known_words,
+    rule_conditions,
+    rule_targets,
+)
 from partita.structures.projective_trees import ProjectiveTrees
 from partita.structures.spanning_trees import SpanningTrees
+from partita.text.words import read_words
 
 TAGS = [["DET", "NOUN", "VERB", "NOUN"], ["VERB"], ["NOUN", "NOUN"]]
 RULES = [
@@ -22,32 +28,36 @@ RULES = [
 ]
 
 
-def fits(pattern, tags, head, modifier):
-    found = "ROOT" if head == 0 else tags[head - 1]
-    if pattern.head != found and not (pattern.head == "*" and head > 0):
-        return False
-    if pattern.modifier not in ("*", tags[modifier - 1]):
+def fits(pattern, names, head, modifier):
+    """Whether an arc fits; a word has a set of names."""
+    is_head = pattern.head in ({"ROOT"} if head == 0 else {"*", *names[head - 1]})
+    if not is_head or pattern.modifier not in {"*", *names[modifier - 1]}:
         return False
     return pattern.side == "any" or pattern.side == ("left" if head < modifier else "right")
+
+
+def check_arc_by_arc(trees, given, names, rules):
+    """Constraints of what is given, against arcs between words with sets of names."""
+    features, occurrences = arc_constraints(trees, given, rules)
+    for index, rule in enumerate(rules):
+        matrices = trees.split(features.toarray()[index])
+        for sentence, (words, matrix) in enumerate(zip(names, matrices, strict=True)):
+            expected = np.zeros_like(matrix)
+            for modifier in range(1, len(words) + 1):
+                for head in range(len(words) + 1):
+                    if head != modifier:
+                        matches = (fits(each, words, head, modifier) for each in rule.patterns)
+                        expected[head, modifier] = any(matches)
+            np.testing.assert_array_equal(matrix, expected)
+            n_words = sum(rule.among in {"*", *word} for word in words)
+            assert occurrences.toarray()[index, sentence] == n_words
 
 
 @pytest.mark.parametrize("kind", [SpanningTrees, ProjectiveTrees])
 @pytest.mark.parametrize("n_labels", [None, 2])
 def test_arc_by_arc(kind, n_labels):
-    trees = kind([4, 1, 2], n_labels)
-    features, occurrences = arc_constraints(trees, TAGS, RULES)
-    for index, rule in enumerate(RULES):
-        matrices = trees.split(features.toarray()[index])
-        for sentence, (tags, matrix) in enumerate(zip(TAGS, matrices, strict=True)):
-            expected = np.zeros_like(matrix)
-            for modifier in range(1, len(tags) + 1):
-                for head in range(len(tags) + 1):
-                    if head != modifier:
-                        matches = (fits(each, tags, head, modifier) for each in rule.patterns)
-                        expected[head, modifier] = any(matches)
-            np.testing.assert_array_equal(matrix, expected)
-            n_words = sum(rule.among in ("*", tag) for tag in tags)
-            assert occurrences.toarray()[index, sentence] == n_words
+    names = [[{tag} for tag in each] for each in TAGS]
+    check_arc_by_arc(kind([4, 1, 2], n_labels), TAGS, names, RULES)
 
 
 def test_targets_and_bounds():
@@ -59,3 +69,42 @@ def test_targets_and_bounds():
 def test_tags_that_do_not_fit():
     with pytest.raises(ValueError, match="a tag for each word"):
         arc_constraints(SpanningTrees([4]), [["NOUN"]], RULES)
+
+
+CONDITIONED = """
+FORM.lower.suffix1=s <- VERB left 0.3
+UPOS=NOUN <- FORM=the 0.1
+NOUN <- UPOS[-1]=DET 0.2
+DET <- UPOS=NOUN right at least 0.9
+FORM=dog <- * left 0.2
+0.5 of FORM=dog:
+    FORM=dog <- NOUN
+"""
+
+
+def test_rules_name_words_by_conditions():
+    forms = [["the", "dog", "sees", "Cats"], ["see"], ["dog", "cats"]]
+    rules = parse_arc_rules(CONDITIONED)
+    pairs = [list(zip(*each, strict=True)) for each in zip(forms, TAGS, strict=True)]
+    found = known_words(
+        read_words(pairs, ("FORM", "UPOS")), rule_conditions(rules, ("FORM", "UPOS"))
+    )
+    noun = {"NOUN", "UPOS=NOUN"}
+    names = [
+        [
+            {"DET", "FORM=the"},
+            noun | {"UPOS[-1]=DET", "FORM=dog"},
+            {"VERB", "FORM.lower.suffix1=s"},
+            noun | {"FORM.lower.suffix1=s"},
+        ],
+        [{"VERB"}],
+        [noun | {"FORM=dog"}, noun | {"FORM.lower.suffix1=s"}],
+    ]
+    assert found == names
+    check_arc_by_arc(SpanningTrees([4, 1, 2]), found, names, rules)
+
+
+def test_a_tag_may_have_an_equals_sign():
+    [rule] = parse_arc_rules("N=sg <- V 0.3\n")
+    found = rule_conditions([rule], ("FORM", "UPOS"))
+    assert [each.text for each in found.values()] == ["UPOS=V", "UPOS=N=sg"]

@@ -15,8 +15,10 @@ for it is a tag as well:
         NOUN <- VERB
         NOUN <- NOUN left
 
-A probability is that of the arc given the modifier's tag; the side (`left`, `right`, `any` if left
-out) is where the head lies, seen from the modifier. Two tables with tabs are read as well:
+A tag is of the column UPOS; any condition may stand in its place, as in `FORM.lower=the <- NOUN` or
+`XPOS=NN <- *` (see `partita.text.conditions`). A probability is that of the arc given the
+modifier's tag; the side (`left`, `right`, `any` if left out) is where the head lies, seen from the
+modifier. Two tables with tabs are read as well:
 
     head, dependent                             one group: "at least `share` of arcs"
     dependent, head, side (L, R, -), count, p   measured probabilities; - is the side of the ROOT
@@ -332,7 +334,8 @@ def _check_sums(rules: Sequence[ArcRule]) -> None:
         if len(rule.patterns) > 1 or rule.bound == "at most" or rule.among == ANY:
             continue
         pattern = rule.patterns[0]
-        if pattern.head == ANY:
+        # Conditions may hold of one word together, where tags cannot.
+        if pattern.head == ANY or "=" in pattern.head:
             continue
         heads = least.setdefault(pattern.modifier, {})
         heads.setdefault(pattern.head, {})[pattern.side] = rule.target

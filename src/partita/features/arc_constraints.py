@@ -1,6 +1,11 @@
-"""Rules about arcs as expectation constraints: which arcs of a batch count for which rule."""
+"""Rules about arcs as expectation constraints: which arcs of a batch count for which rule.
 
-from collections.abc import Sequence
+A rule names words by their tag, or by a condition such as `FORM.lower=the` (see
+`partita.text.conditions`). So a word is known by what rules say of it: one name, or a set of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -8,18 +13,26 @@ from scipy import sparse
 from partita.arrays import FloatArray, IntArray
 from partita.data.arc_rules import ANY, ROOT, ArcPattern, ArcRule
 from partita.structures.trees import Trees
+from partita.text.conditions import Condition, holding, parse_condition
+from partita.text.fields import Field
+from partita.text.words import Words
 
 _BOUNDS = {"equal": 0, "at least": 1, "at most": -1}
 _N_SIDES = 2
+WordNames = str | frozenset[str]
+"""A name by which rules know a word, or all of them."""
+TAGS = "UPOS"
+"""The column of a name that is a tag."""
 _SIDES = {"left": (0,), "right": (1,), "any": (0, 1)}
 
 
 def arc_constraints(
-    trees: Trees, tags: Sequence[Sequence[str]], rules: Sequence[ArcRule]
+    trees: Trees, tags: Sequence[Sequence[WordNames]], rules: Sequence[ArcRule]
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Features and occurrences of rules: expectation k is the share of arcs that rule k is about.
 
-    `tags` has a tag for each word of each sentence. The result is for `Constraints(*result)`;
+    `tags` has a tag for each word of each sentence, or all names by which rules know it, as
+    `known_words` gives them. The result is for `Constraints(*result)`;
     sparse, (n_rules, n_parts), a one for each arc that fits a pattern of the rule, and
     (n_rules, n_sentences), how many words of the sentence the rule is about. A rule whose tags
     are not in the batch has empty rows. Costs about the number of arcs, plus that of the ones.
@@ -51,6 +64,41 @@ def arc_constraints(
     return features, _occurrences(trees, flat, numbers, rules)
 
 
+def rule_conditions(rules: Sequence[ArcRule], columns: Sequence[str]) -> dict[str, Condition]:
+    """What the names in rules say of words: conditions on some columns, or tags, of UPOS.
+
+    >>> rules = [ArcRule.of("VERB", "FORM.lower=the", "right", 0.1)]
+    >>> {name: each.text for name, each in rule_conditions(rules, ["FORM", "UPOS"]).items()}
+    {'VERB': 'UPOS=VERB', 'FORM.lower=the': 'FORM.lower=the'}
+    """
+    names = (name for r in rules for p in r.patterns for name in (p.head, p.modifier, r.among))
+    found = {}
+    for name in dict.fromkeys(names):
+        if name in (ANY, ROOT):
+            continue
+        condition = parse_condition(name) if "=" in name else None
+        # Where there is no such column, it is a tag that has an equals sign.
+        if condition is None or condition.field.column not in columns:
+            condition = Condition(Field(TAGS), name)
+        found[name] = condition
+    return found
+
+
+def known_words(words: Words, conditions: Mapping[str, Condition]) -> list[list[frozenset[str]]]:
+    """For each word of each sentence the names whose condition holds, for `arc_constraints`."""
+    different = list(dict.fromkeys(conditions.values()))
+    rows = holding(different, words)
+    names = [[name for name, each in conditions.items() if each == one] for one in different]
+    ends = rows.offsets.tolist()
+    ids = rows.ids.tolist()
+    flat = [
+        frozenset(name for number in ids[start:end] for name in names[number])
+        for start, end in pairwise(ends)
+    ]
+    sentences = np.cumsum([0, *words.n_words]).tolist()
+    return [flat[start:end] for start, end in pairwise(sentences)]
+
+
 def rule_targets(rules: Sequence[ArcRule]) -> tuple[FloatArray, IntArray]:
     """Targets and bounds for `GeneralizedExpectation(targets, bounds=bounds)`, (n_rules,) each.
 
@@ -61,7 +109,7 @@ def rule_targets(rules: Sequence[ArcRule]) -> tuple[FloatArray, IntArray]:
     return targets, np.array([_BOUNDS[rule.bound] for rule in rules], dtype=np.int64)
 
 
-def _check(trees: Trees, tags: Sequence[Sequence[str]]) -> None:
+def _check(trees: Trees, tags: Sequence[Sequence[WordNames]]) -> None:
     found, expected = [len(row) for row in tags], trees.n_words.tolist()
     if found != expected:
         raise ValueError(
@@ -88,7 +136,9 @@ def _kinds_of_arcs(trees: Trees, tags: IntArray, n_tags: int) -> tuple[IntArray,
     return possible, kind
 
 
-def _fitting(rules: Sequence[ArcRule], numbers: dict[str, int], n_tags: int) -> sparse.csr_array:
+def _fitting(
+    rules: Sequence[ArcRule], numbers: dict[WordNames, int], n_tags: int
+) -> sparse.csr_array:
     """(n_rules, n_kinds): a one where an arc of the kind fits some pattern of the rule."""
     fits = sparse.lil_array((len(rules), n_tags * n_tags * _N_SIDES))
     for index, rule in enumerate(rules):
@@ -97,24 +147,27 @@ def _fitting(rules: Sequence[ArcRule], numbers: dict[str, int], n_tags: int) -> 
     return sparse.csr_array(fits)
 
 
-def _kinds(pattern: ArcPattern, numbers: dict[str, int], n_tags: int) -> list[int]:
-    words = range(1, n_tags)
-    if pattern.head == ROOT:
-        heads: Sequence[int] = [0]
-    else:
-        heads = words if pattern.head == ANY else [numbers.get(pattern.head, -1)]
-    modifiers = words if pattern.modifier == ANY else [numbers.get(pattern.modifier, -1)]
+def _kinds(pattern: ArcPattern, numbers: dict[WordNames, int], n_tags: int) -> list[int]:
+    heads = [0] if pattern.head == ROOT else _named(pattern.head, numbers)
     return [
         (head * n_tags + modifier) * _N_SIDES + side
         for head in heads
-        for modifier in modifiers
+        for modifier in _named(pattern.modifier, numbers)
         for side in _SIDES[pattern.side]
-        if head >= 0 and modifier >= 0
+    ]
+
+
+def _named(name: str, numbers: dict[WordNames, int]) -> list[int]:
+    """The numbers of the words that a name is one of."""
+    return [
+        number
+        for known, number in numbers.items()
+        if name == ANY or (name == known if isinstance(known, str) else name in known)
     ]
 
 
 def _occurrences(
-    trees: Trees, tags: IntArray, numbers: dict[str, int], rules: Sequence[ArcRule]
+    trees: Trees, tags: IntArray, numbers: dict[WordNames, int], rules: Sequence[ArcRule]
 ) -> sparse.csr_array:
     """(n_rules, n_sentences): the words with the tag that the rule is about."""
     sentence = np.repeat(np.arange(trees.n_sentences), trees.n_words)
@@ -122,8 +175,5 @@ def _occurrences(
     by_tag = sparse.csr_array((np.ones(len(tags)), (tags, sentence)), shape=shape)
     about = sparse.lil_array((len(rules), shape[0]))
     for index, rule in enumerate(rules):
-        if rule.among == ANY:
-            about[index, 1:] = 1.0
-        elif rule.among in numbers:
-            about[index, numbers[rule.among]] = 1.0
+        about[index, _named(rule.among, numbers)] = 1.0
     return sparse.csr_array(sparse.csr_array(about) @ by_tag)

@@ -27,6 +27,7 @@ from partita.data.errors import DataError
 from partita.data.text import read_text
 from partita.text.fields import Field, RoleField, parse_role_field
 from partita.text.markers import MARKER, with_sources
+from partita.text.stand_ins import with_stand_ins
 from partita.text.template_files import MEMORY, described, read_word, template_lines
 
 ROLES = ("head", "modifier", "between")
@@ -255,7 +256,10 @@ head.UPOS between.UPOS modifier.UPOS
 
 
 def default_arc_templates(columns: Sequence[str]) -> tuple[ArcTemplate, ...]:
-    """The default templates for sentences with some of the CoNLL-U columns."""
-    return tuple(
-        template for template in parse_arc_templates(DEFAULT) if template.columns <= set(columns)
-    )
+    """The default templates for sentences with some of the CoNLL-U columns.
+
+    Others stand in for columns that are not there, see `stand_ins`; templates for which there are
+    none are left out.
+    """
+    found = (with_stand_ins(template.fields, columns) for template in parse_arc_templates(DEFAULT))
+    return tuple(dict.fromkeys(ArcTemplate(fields) for fields in found if fields is not None))

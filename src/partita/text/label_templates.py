@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from partita.text.fields import RoleField, parse_role_field
+from partita.text.stand_ins import with_stand_ins
 from partita.text.template_files import MEMORY, read_word, template_lines
 
 ROLES = ("modifier", "head", "grandparent", "left", "right", "first", "last", "child", "sibling")
@@ -62,10 +63,16 @@ def _parsed(word: str) -> RoleField | None:
 
 
 def default_label_templates(columns: Sequence[str]) -> tuple[LabelTemplate, ...]:
-    """The templates of labels for sentences that have some of the CoNLL-U columns."""
-    return tuple(
-        template for template in parse_label_templates(DEFAULT) if template.columns <= set(columns)
-    )
+    """The templates of labels for sentences that have some of the CoNLL-U columns.
+
+    Others stand in for columns that are not there, see `stand_ins`.
+    """
+    found: dict[LabelTemplate, None] = {}
+    for template in parse_label_templates(DEFAULT):
+        fields = with_stand_ins(template.fields, columns)
+        if fields is not None:
+            found[LabelTemplate(fields, template.has_distance)] = None
+    return tuple(found)
 
 
 DEFAULT = """

@@ -17,6 +17,7 @@ parsers, in the classes of rare words, in constraints and in rules:
 | `prefix2` | the first two characters of a longer text | US | Mc | 3- | – | .. |
 | `suffix2` | the last two characters of a longer text | SA | 's | ld | – | .. |
 | `cut2` | the first two characters, or a shorter text | US | Mc | 3- | an | .. |
+| `end2` | the last two characters, or a shorter text | SA | 's | ld | an | .. |
 
 Numbers may be any from 1 on. A value may hold several with bars between them:
 
@@ -185,6 +186,12 @@ def suffix(text: str, size: int) -> str | None:
 def cut(text: str, size: int) -> str:
     """The first characters, or all of a shorter text: a rough stemmer."""
     return text[:size]
+
+
+@view("size")
+def end(text: str, size: int) -> str:
+    """The last characters, or all of a shorter text."""
+    return text[-size:]
 
 
 @view("size")

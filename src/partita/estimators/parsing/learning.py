@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from partita.estimators.parsing.material import (
 from partita.estimators.parsing.model import KeyedWords, ParserModel
 from partita.estimators.runs import RunPlan, learn, n_stages, run
 from partita.estimators.supervision import Known, Lessons, course_of
+from partita.features.arc_constraints import known_words, rule_conditions
 from partita.features.arc_keys import KeyMaker
 from partita.objectives import Counts, Likelihood
 from partita.structures.chains import Chains
@@ -33,6 +33,7 @@ from partita.text.arc_templates import (
 )
 from partita.text.known_values import KnownValues
 from partita.text.label_templates import default_label_templates
+from partita.text.markers import MARKER, with_sources
 from partita.text.tree_words import NAMES, read_tree_words
 from partita.text.words import Words
 from partita.training import AdaGrad, Batch, Penalty, TrainingResult, build_corpus
@@ -181,10 +182,12 @@ def _pieces(
 def _expectations(
     rules: Sequence[ArcRule], weight: float, material: TreeMaterial, order: IntArray
 ) -> ArcExpectations:
-    words = read_tree_words(material.sentences, ("UPOS",))
-    ends = np.cumsum(words.n_words).tolist()
-    rows = [words.columns["UPOS"][start:end] for start, end in pairwise([0, *ends])]
-    return ArcExpectations(rules, [rows[index] for index in order], weight)
+    conditions = rule_conditions(rules, (*NAMES, MARKER))
+    used = with_sources({str(each.field.column) for each in conditions.values()}) - {MARKER}
+    # Rules about any word at all look at no column.
+    columns = sorted(used) if used else None
+    words = known_words(read_tree_words(material.sentences, columns), conditions)
+    return ArcExpectations(rules, [words[index] for index in order], weight)
 
 
 def _held_out(model: ParserModel, given: Sequence[Any]) -> Lessons:

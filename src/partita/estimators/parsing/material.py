@@ -14,7 +14,7 @@ from partita.data.sentences import Sentence
 from partita.estimators.parsing.projective import may_be_projective, nearest_projective
 from partita.estimators.pieces import Piece
 from partita.estimators.supervision import Knowledge, Known
-from partita.features.arc_constraints import arc_constraints, rule_targets
+from partita.features.arc_constraints import WordNames, arc_constraints, rule_targets
 from partita.objectives import Constraints, Counts, GeneralizedExpectation, Sum, known_heads
 from partita.objectives.base import checked_weights
 from partita.text.sentences import column_values, has_columns, listed, where
@@ -231,11 +231,11 @@ class HeadKnowledge(Knowledge):
 
 @dataclass(frozen=True)
 class ArcExpectations:
-    """Rules about arcs, the tags that they speak of, and how much they count."""
+    """Rules about arcs, the names by which they know words, and how much they count."""
 
     rules: Sequence[ArcRule]
-    tags: Sequence[Sequence[str]]
-    """Of the words of each sentence."""
+    words: Sequence[Sequence[WordNames]]
+    """Of each sentence, see `known_words`."""
     weight: float
 
     def term(self) -> Sum:
@@ -245,4 +245,4 @@ class ArcExpectations:
 
     def target(self, piece: Piece) -> Constraints:
         """What the term compares with in a piece."""
-        return Constraints(*arc_constraints(piece.structures, piece.of(self.tags), self.rules))
+        return Constraints(*arc_constraints(piece.structures, piece.of(self.words), self.rules))

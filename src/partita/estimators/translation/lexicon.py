@@ -16,7 +16,7 @@ from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.groups import Runs
 from partita.structures.batch import offsets as offsets_of
 from partita.text.likeness import likeness
-from partita.text.views import suffix
+from partita.text.views import end
 from partita.text.word_vocabulary import N_RESERVED, NULL, UNKNOWN, Numbered, WordVocabulary
 
 LEAST_LOG = -12.0
@@ -155,7 +155,7 @@ class TranslationLexicon:
         classes = np.arange(len(self.source))
         for number, name in enumerate(self.source.names):
             if number >= N_RESERVED + N_CLASSES:
-                ending = suffix(name, 3) or name
+                ending = end(name, 3)
                 classes[number] = N_CLASSES + N_RESERVED + endings.setdefault(ending, len(endings))
         return classes
 
