@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -68,6 +68,8 @@ def test_the_header_alone(model):
     )
 )
 def test_arrays_come_back_to_the_last_bit(tmp_path, array):
+    # What is not a number is refused, see test_hostile_files.
+    assume(array.dtype.kind != "f" or not np.isnan(array).any())
     path = tmp_path / "one.model"
     write_model(path, {"kind": "model"}, {"array": array})
     found = read_model(path).arrays["array"]

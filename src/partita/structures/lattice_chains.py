@@ -151,9 +151,11 @@ class LatticeChains(Structures):
         self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
     ) -> list[Structure]:
         """On the hypergraphs; a list per item, since sentences differ in length."""
+        # Our own inference keeps nothing that the hypergraphs could go on from.
+        found = self.forests.sample(scores, self.forests.infer(scores), size, rng)
         return [
             [self._rows(item, derivation) for derivation in drawn]
-            for item, drawn in enumerate(self.forests.sample(scores, inference, size, rng))
+            for item, drawn in enumerate(found)
         ]
 
     def _rows(self, item: int, derivation: IntArray) -> IntArray:
