@@ -204,6 +204,7 @@ def test_whatever_goes_wrong_is_the_fault_of_the_file(error):
 
 RUNS = {
     "LBFGS": (Likelihood, chain_batches, LBFGS(n_iterations=8), None),
+    "scaled": (Likelihood, chain_batches, LBFGS(n_iterations=8, scaled=True), None),
     "Adam": (Likelihood, chain_batches, Adam(n_iterations=8, average_from=1), None),
     "EM": (Evidence, evidence_batches, ExpectationMaximisation(most_likely), first_weights()),
 }

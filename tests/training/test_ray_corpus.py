@@ -82,7 +82,7 @@ def test_the_number_of_workers_does_not_matter(corpus):
     assert found[1].tobytes() == expected[1].tobytes()
 
 
-@pytest.mark.parametrize("optimiser", [LBFGS(n_iterations=8), OWLQN(n_iterations=8)])
+@pytest.mark.parametrize("optimiser", [LBFGS(n_iterations=8), OWLQN(n_iterations=8, scaled=True)])
 def test_whole_passes_lead_to_the_same_model(corpus, optimiser):
     """With entropy, on a ramp, and expectations."""
     local = MemoryCorpus(OBJECTIVE, batches(), n_threads=2)

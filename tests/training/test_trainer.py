@@ -85,7 +85,7 @@ def test_mini_batches_with_l1(corpus):
     assert loss == pytest.approx(exact.loss, rel=1e-2)
 
 
-@pytest.mark.parametrize("optimiser", [LBFGS(), OWLQN(), SGD(), AdaGrad(), Adam()])
+@pytest.mark.parametrize("optimiser", [LBFGS(), OWLQN(scaled=True), SGD(), AdaGrad(), Adam()])
 def test_the_same_model_for_any_number_of_threads(optimiser):
     optimiser = replace(optimiser, n_iterations=5)
     if isinstance(optimiser, SGD | AdaGrad | Adam):
@@ -232,7 +232,9 @@ def test_early_stopping_returns_the_best_on_held_out_data(corpus):
     "optimiser",
     [
         LBFGS(n_iterations=12, loss_tolerance=0.0),
+        LBFGS(n_iterations=12, loss_tolerance=0.0, scaled=True),
         OWLQN(n_iterations=12),
+        OWLQN(n_iterations=12, scaled=True),
         SGD(n_iterations=6, average_from=2),
         AdaGrad(n_iterations=6, average_from=4),
         Adam(n_iterations=6, rate=Cosine(0.1)),

@@ -17,7 +17,15 @@ from partita.objectives.base import Objective, Sum, as_sum
 from partita.training.batches import Batch, check_batches
 from partita.training.digests import digest
 from partita.training.running import RunningTotals
-from partita.training.summation import Request, Sums, sum_all, sum_by_shard
+from partita.training.summation import (
+    Part,
+    Request,
+    Sums,
+    feature_counts,
+    sum_all,
+    sum_by_shard,
+    total,
+)
 from partita.training.support import Support, find_support
 
 MOST_SHARDS = 64
@@ -42,6 +50,7 @@ class Corpus(ABC):
     n_weights: int
     n_sentences: int
     n_words: int
+    n_parts: int
     n_threads: int
     """How many threads may be used in this process."""
     batch_sizes: IntArray
@@ -56,12 +65,17 @@ class Corpus(ABC):
         self.batch_sizes = np.array([batch.structures.n_sentences for batch in batches])
         self.n_sentences = int(self.batch_sizes.sum())
         self.n_words = sum(int(batch.structures.n_words.sum()) for batch in batches)
+        self.n_parts = sum(batch.structures.n_parts for batch in batches)
 
     @abstractmethod
     def sums(
         self, weights: FloatArray, names: Sequence[str], slopes: Mapping[str, FloatArray] | None
     ) -> Sums:
         """Statistics of the named terms over all batches, and the gradient if slopes are given."""
+
+    @abstractmethod
+    def feature_counts(self) -> FloatArray:
+        """Fᵀ 1: how often each feature occurs in the parts of the corpus, (n_weights,)."""
 
     @abstractmethod
     def add_gradient(
@@ -212,6 +226,16 @@ class MemoryCorpus(Corpus):
         """Statistics of the named terms over all batches, and the gradient if slopes are given."""
         request = Request({name: self.terms[name] for name in names}, weights, slopes)
         return sum_all(self.batches, request, self.n_shards, self.n_threads, self.watcher)
+
+    def feature_counts(self) -> FloatArray:
+        """Fᵀ 1: how often each feature occurs in the parts of the corpus."""
+        shards = (self.batches[shard :: self.n_shards] for shard in range(self.n_shards))
+        counts = total(
+            Part(number, 1, feature_counts(shard, self.n_weights))
+            for number, shard in enumerate(shards)
+        ).gradient
+        assert counts is not None
+        return counts
 
     def add_gradient(
         self,

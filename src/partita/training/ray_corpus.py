@@ -9,7 +9,7 @@ checkpoints.
 
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,16 @@ from partita.training.corpus import Corpus, default_shards, n_cores
 from partita.training.digests import digest
 from partita.training.interruption import break_if_interrupted
 from partita.training.shards import StoredBatches
-from partita.training.summation import Part, Request, Sums, added, merged, sum_by_shard, total
+from partita.training.summation import (
+    Part,
+    Request,
+    Sums,
+    added,
+    feature_counts,
+    merged,
+    sum_by_shard,
+    total,
+)
 from partita.training.support import Support, find_support
 
 N_RESTARTS = 100
@@ -84,11 +93,25 @@ class RayCorpus(Corpus):
     ) -> Sums:
         """Statistics of the named terms over all batches, and the gradient if slopes are given."""
         shared = _ray().put(weights)
+        return self._total(
+            lambda worker, shards: worker.sums.remote(shared, list(names), slopes, shards)
+        )
+
+    def feature_counts(self) -> FloatArray:
+        """Fᵀ 1: how often each feature occurs in the parts of the corpus."""
+        counts = self._total(
+            lambda worker, shards: worker.counts.remote(self.n_weights, shards)
+        ).gradient
+        assert counts is not None
+        return counts
+
+    def _total(self, ask: Callable[[Any, range], Any]) -> Sums:
+        """The sum of what all workers say of their shards."""
         count = min(len(self.workers), self.n_shards)
         # Neighbouring shards go to one worker, so that it can add them up.
         bounds = [self.n_shards * worker // count for worker in range(count + 1)]
         answers = [
-            worker.sums.remote(shared, list(names), slopes, bounds[place], bounds[place + 1])
+            ask(worker, range(bounds[place], bounds[place + 1]))
             for place, worker in enumerate(self.workers[:count])
         ]
         self._wait(answers)
@@ -202,17 +225,18 @@ def _worker_class() -> Any:
             weights: FloatArray,
             names: Sequence[str],
             slopes: Mapping[str, FloatArray] | None,
-            first: int,
-            end: int,
+            shards: range,
         ) -> list[Part]:
             """The sums of some shards, added up where they make up larger blocks."""
             # What comes from another process is read-only, and kernels are not made for it.
             request = Request(self._chosen(names), weights.copy(), slopes)
-            shards = (
-                sum_by_shard(self._shard(number), request, n_shards=1, n_threads=1)[0]
-                for number in range(first, end)
+            return merged(_part(number, self._shard(number), request) for number in shards)
+
+        def counts(self, n_weights: int, shards: range) -> list[Part]:
+            """How often each feature occurs in some shards."""
+            return merged(
+                Part(number, 1, feature_counts(self._shard(number), n_weights)) for number in shards
             )
-            return merged(Part(number, 1, sums) for number, sums in enumerate(shards, first))
 
         def pulled_back(
             self,
@@ -248,6 +272,11 @@ def _worker_class() -> Any:
             return self._batches[index]
 
     return Worker
+
+
+def _part(number: int, batches: Sequence[Batch], request: Request) -> Part:
+    """The sums of one shard."""
+    return Part(number, 1, sum_by_shard(batches, request, n_shards=1, n_threads=1)[0])
 
 
 class _NoFeatures(FeatureMap):

@@ -106,6 +106,15 @@ def sum_by_shard(
     ]
 
 
+def feature_counts(batches: Iterable[Batch], n_weights: int) -> Sums:
+    """Fᵀ 1: how often each feature occurs in the parts of some batches, as their gradient."""
+    counts = np.zeros(n_weights)
+    for batch in batches:
+        break_if_interrupted()
+        batch.features.add_gradient(np.ones(batch.features.n_parts), counts)
+    return Sums({}, counts)
+
+
 def merged(parts: Iterable[Part]) -> list[Part]:
     """Parts in order -> fewer of them: two neighbours that make up a larger block become one.
 

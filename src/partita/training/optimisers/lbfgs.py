@@ -6,7 +6,13 @@ from partita.arrays import FloatArray
 from partita.training.optimisers.base import Problem, check_not_random, checked_finite
 from partita.training.optimisers.curvature import Curvature
 from partita.training.optimisers.line_search import Point, line_search
-from partita.training.optimisers.quasi_newton import WINDOW, QuasiNewton, QuasiNewtonState
+from partita.training.optimisers.quasi_newton import (
+    WINDOW,
+    QuasiNewton,
+    QuasiNewtonState,
+    in_units,
+    true_norm,
+)
 from partita.training.vectors import difference, norm
 
 
@@ -27,14 +33,18 @@ class LBFGS(QuasiNewton):
                 f"LBFGS came with an L1 penalty (l1={problem.penalty.l1}), which has no gradient "
                 "at 0. Use OWLQN."
             )
-        loss, gradient = problem.value_and_gradient(weights, 0)
-        length = checked_finite(loss, gradient)
+        units = self.units_of(problem)
+        problem, place = in_units(problem, units), weights / units if units.size else weights
+        loss, gradient = problem.value_and_gradient(place, 0)
+        checked_finite(loss, gradient)
+        length = true_norm(gradient, units)
         return QuasiNewtonState(
-            0, weights, loss, length, gradient, Curvature(self.memory), (loss,), (length,)
+            0, place, loss, length, gradient, Curvature(self.memory), (loss,), (length,), units
         )
 
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
         """Along the quasi-Newton direction; along the gradient where that leads nowhere."""
+        problem = in_units(problem, state.units)
         if problem.changes_at(state.iteration):
             state = self._at_new_loss(problem, state)
         curvature = state.curvature
@@ -50,7 +60,7 @@ class LBFGS(QuasiNewton):
             point.gradient,
             problem.n_threads,
         )
-        length = norm(point.gradient, problem.n_threads)
+        length = true_norm(point.gradient, state.units, problem.n_threads)
         return QuasiNewtonState(
             state.iteration + 1,
             point.weights,
@@ -60,13 +70,15 @@ class LBFGS(QuasiNewton):
             curvature,
             (*state.recent_losses[-WINDOW:], point.loss),
             (*state.recent_norms[-WINDOW:], length),
+            state.units,
         )
 
     def _searched(
         self, problem: Problem, state: QuasiNewtonState, curvature: Curvature
     ) -> Point | None:
         # Before anything is known of the curvature, a step of length one at most.
-        first = 1.0 if curvature.n_pairs else 1.0 / max(state.gradient_norm, 1.0)
+        length = norm(state.gradient, problem.n_threads)
+        first = 1.0 if curvature.n_pairs else 1.0 / max(length, 1.0)
         return line_search(
             lambda weights: problem.value_and_gradient(weights, state.iteration),
             state.weights,
@@ -80,7 +92,7 @@ class LBFGS(QuasiNewton):
     def _at_new_loss(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
         """The same place in the landscape of another iteration's term weights."""
         loss, gradient = problem.value_and_gradient(state.weights, state.iteration)
-        length = norm(gradient)
+        length = true_norm(gradient, state.units)
         return replace(
             state,
             loss=loss,

@@ -1,6 +1,7 @@
 """OWL-QN: L-BFGS for losses with an L1 penalty, which makes most weights exactly 0."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,7 +9,13 @@ from partita.arrays import FloatArray
 from partita.training.optimisers.base import Problem, check_not_random, checked_finite
 from partita.training.optimisers.curvature import Curvature
 from partita.training.optimisers.line_search import N_EVALUATIONS, ROUNDING, SUFFICIENT
-from partita.training.optimisers.quasi_newton import WINDOW, QuasiNewton, QuasiNewtonState
+from partita.training.optimisers.quasi_newton import (
+    WINDOW,
+    QuasiNewton,
+    QuasiNewtonState,
+    in_units,
+    true_norm,
+)
 from partita.training.vectors import dot, norm
 
 
@@ -24,29 +31,42 @@ class OWLQN(QuasiNewton):
     def start(self, problem: Problem, weights: FloatArray) -> QuasiNewtonState:
         """Loss and gradient at the given weights; nothing remembered."""
         check_not_random(problem, "OWLQN")
-        loss, gradient = problem.value_and_gradient(weights, 0)
+        units = self.units_of(problem)
+        problem, place = in_units(problem, units), weights / units if units.size else weights
+        loss, gradient = problem.value_and_gradient(place, 0)
         checked_finite(loss, gradient)
-        return _state(problem, 0, weights, loss, gradient, Curvature(self.memory), None)
+        found = Found(place, loss, gradient)
+        return _state(problem, 0, found, Curvature(self.memory), units)
 
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
         """Along the quasi-Newton direction inside one orthant; else along the steepest slope."""
+        problem = in_units(problem, state.units)
         if problem.changes_at(state.iteration):
             loss, gradient = problem.value_and_gradient(state.weights, state.iteration)
             slope = steepest_slope(problem, state.weights, gradient)
             curvature = state.curvature.with_gradient(slope, problem.n_threads)
-            state = _state(problem, state.iteration, state.weights, loss, gradient, curvature, None)
+            here = Found(state.weights, loss, gradient)
+            state = _state(problem, state.iteration, here, curvature, state.units)
         found, curvature = _searched(problem, state, state.curvature), state.curvature
         if found is None and curvature.n_pairs:
             curvature = curvature.forgotten()
             found = _searched(problem, state, curvature)
         if found is None:
             return replace(state, iteration=state.iteration + 1, stuck=True)
-        weights, loss, gradient = found
-        slope = steepest_slope(problem, weights, gradient)
+        slope = steepest_slope(problem, found.weights, found.gradient)
         curvature = curvature.updated(
-            weights - state.weights, gradient - state.gradient, slope, problem.n_threads
+            found.weights - state.weights, found.gradient - state.gradient, slope, problem.n_threads
         )
-        return _state(problem, state.iteration + 1, weights, loss, gradient, curvature, state)
+        return _state(problem, state.iteration + 1, found, curvature, state.units, state)
+
+
+class Found(NamedTuple):
+    """A place, and what was found there."""
+
+    weights: FloatArray
+    loss: float
+    """Without the L1 penalty."""
+    gradient: FloatArray
 
 
 def steepest_slope(problem: Problem, weights: FloatArray, gradient: FloatArray) -> FloatArray:
@@ -62,38 +82,36 @@ def steepest_slope(problem: Problem, weights: FloatArray, gradient: FloatArray) 
 def _state(
     problem: Problem,
     iteration: int,
-    weights: FloatArray,
-    loss: float,
-    gradient: FloatArray,
+    found: Found,
     curvature: Curvature,
-    before: QuasiNewtonState | None,
+    units: FloatArray,
+    before: QuasiNewtonState | None = None,
 ) -> QuasiNewtonState:
-    """The state after the one before; `loss` is without the L1 penalty."""
-    total = loss + problem.penalty.absolute(weights)
-    length = norm(steepest_slope(problem, weights, gradient))
+    """The state at a place, after the one before."""
+    total = found.loss + problem.penalty.absolute(found.weights)
+    length = true_norm(steepest_slope(problem, found.weights, found.gradient), units)
     losses = before.recent_losses[-WINDOW:] if before else ()
     norms = before.recent_norms[-WINDOW:] if before else ()
     return QuasiNewtonState(
         iteration,
-        weights,
+        found.weights,
         total,
         length,
-        gradient,
+        found.gradient,
         curvature,
         (*losses, total),
         (*norms, length),
+        units,
     )
 
 
-def _searched(
-    problem: Problem, state: QuasiNewtonState, curvature: Curvature
-) -> tuple[FloatArray, float, FloatArray] | None:
-    """Halve the step until the penalised loss falls enough; the weights, smooth loss, gradient."""
+def _searched(problem: Problem, state: QuasiNewtonState, curvature: Curvature) -> Found | None:
+    """Halve the step until the penalised loss falls enough."""
     slope = steepest_slope(problem, state.weights, state.gradient)
     direction = curvature.direction(slope, problem.n_threads)
     direction[direction * slope >= 0.0] = 0.0
     orthant = np.where(state.weights == 0.0, -np.sign(slope), np.sign(state.weights))
-    step = 1.0 if curvature.n_pairs else 1.0 / max(state.gradient_norm, 1.0)
+    step = 1.0 if curvature.n_pairs else 1.0 / max(norm(slope), 1.0)
     for _ in range(N_EVALUATIONS):
         weights = state.weights + step * direction
         weights[weights * orthant <= 0.0] = 0.0
@@ -102,6 +120,6 @@ def _searched(
         expected = -SUFFICIENT * dot(slope, weights - state.weights)
         # Below the rounding error of the loss, a fall cannot be told from a rise.
         if expected > 0.0 and fall >= expected - ROUNDING * abs(state.loss):
-            return weights, loss, gradient
+            return Found(weights, loss, gradient)
         step *= 0.5
     return None
