@@ -10,6 +10,7 @@ from partita.arrays import FloatArray
 from partita.estimators.groups import Runs
 from partita.estimators.supervision import COURSES, Lessons
 from partita.training import Corpus, Penalty, TrainingResult, build_corpus, train
+from partita.training.interruption import heed_interruptions
 from partita.training.optimisers import Optimiser
 from partita.training.progress import choose_display
 from partita.training.trainer import HeldOut, Path
@@ -38,7 +39,8 @@ def learn(
     Unless there are weights to start from, a loss that is not convex follows a stage that is. Every
     stage has a checkpoint and a log of its own, so that `resume` finds finished ones at their end.
     """
-    with judged(held_out, way.options.workers) as judge:
+    # A signal between two stages ends the later ones, too.
+    with heed_interruptions(), judged(held_out, way.options.workers) as judge:
         beginning = None if start is not None else lessons.beginning()
         stages = [lessons] if beginning is None else [beginning, lessons]
         for stage, each in enumerate(stages, start=first_stage):

@@ -62,6 +62,7 @@ def _add_options(parser: Parser) -> None:
 def run(options: Options) -> int:
     """Train and write the model; 1 if the training was interrupted."""
     from partita.estimators.alignment.models import MODELS
+    from partita.training.interruption import heed_interruptions
 
     model = read_kind(options, "model", MODELS, "hmm")
     aligner = make_estimator(options, "aligner", model=model)
@@ -69,12 +70,14 @@ def run(options: Options) -> int:
     held_out = read_held_out(options.held_out)
     source, target = [pair.source for pair in pairs], [pair.target for pair in pairs]
     judges = None if held_out is None else (held_out.source, held_out.target)
-    aligner.fit(source, target, alignments, held_out=judges)
-    say_skipped(aligner.counts_.n_empty, aligner.counts_.n_long, aligner.max_words)
-    for name, counts in aligner.stage_counts_.items():
-        say(f"{name}: {counts}")
-    say(aligner.training_.reason)
-    save_model(options.output, aligner, {})
+    # From here on a signal ends the training, and never loses the model.
+    with heed_interruptions():
+        aligner.fit(source, target, alignments, held_out=judges)
+        say_skipped(aligner.counts_.n_empty, aligner.counts_.n_long, aligner.max_words)
+        for name, counts in aligner.stage_counts_.items():
+            say(f"{name}: {counts}")
+        say(aligner.training_.reason)
+        save_model(options.output, aligner, {})
     say(f"Wrote {options.output}: learnt from {aligner.counts_.n_used:,} pairs")
     return int(aligner.training_.interrupted)
 

@@ -58,6 +58,8 @@ def _rules(options: Options) -> dict[str, Any]:
 
 def run(options: Options) -> int:
     """Train and write the model; 1 if the training was interrupted."""
+    from partita.training.interruption import heed_interruptions
+
     parser = make_estimator(options, "parser", **_rules(options))
     trees = read_trees(options.train, options)
     unlabelled: list[Sentence] = []
@@ -66,8 +68,10 @@ def run(options: Options) -> int:
     if not trees and not unlabelled:
         raise ValueError("no data came; name files with trees, or some without by --unlabelled.")
     held_out = read_trees(options.held_out, options) or None
-    parser.fit(trees, unlabelled=unlabelled, held_out=held_out)
-    say(parser.training_.reason)
-    save_model(options.output, parser, {})
+    # From here on a signal ends the training, and never loses the model.
+    with heed_interruptions():
+        parser.fit(trees, unlabelled=unlabelled, held_out=held_out)
+        say(parser.training_.reason)
+        save_model(options.output, parser, {})
     say(f"Wrote {options.output}: {len(parser.weights_):,} weights")
     return int(parser.training_.interrupted)

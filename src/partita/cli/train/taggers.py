@@ -41,6 +41,8 @@ def options_of_kind(kind: str) -> Callable[[Parser], None]:
 
 def run(kind: str, options: Options) -> int:
     """Train and write the model; 1 if the training was interrupted."""
+    from partita.training.interruption import heed_interruptions
+
     tagger = make_estimator(options, kind)
     files = read_lessons(options)
     labelled = files.labelled
@@ -48,16 +50,18 @@ def run(kind: str, options: Options) -> int:
     weights = None
     if options.sample_weight is not None:
         weights = read_numbers(options.sample_weight, len(labelled.sentences))
-    tagger.fit(
-        labelled.sentences,
-        labelled.tags,
-        unlabelled=files.unlabelled,
-        sample_weight=weights,
-        held_out=files.held_out,
-    )
-    for reason in getattr(tagger, "reasons_", ()) or [tagger.training_.reason]:
-        say(reason)
-    save_model(options.output, tagger, {"column": labelled.column, "scheme": options.convert})
+    # From here on a signal ends the training, and never loses the model.
+    with heed_interruptions():
+        tagger.fit(
+            labelled.sentences,
+            labelled.tags,
+            unlabelled=files.unlabelled,
+            sample_weight=weights,
+            held_out=files.held_out,
+        )
+        for reason in getattr(tagger, "reasons_", ()) or [tagger.training_.reason]:
+            say(reason)
+        save_model(options.output, tagger, {"column": labelled.column, "scheme": options.convert})
     say(f"Wrote {options.output}: {len(tagger.tags_)} tags")
     return int(tagger.training_.interrupted)
 

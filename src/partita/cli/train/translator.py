@@ -32,19 +32,22 @@ def _add_options(parser: Parser) -> None:
 def run(options: Options) -> int:
     """Train and write the model; 1 if the training was interrupted."""
     from partita.estimators.translation.grammars import GRAMMARS
+    from partita.training.interruption import heed_interruptions
 
     grammar = read_kind(options, "grammar", GRAMMARS, "itg")
     shown = vars(options).get("progress", True)
     translator = make_estimator(options, "translator", grammar=grammar, progress=shown)
     bitext = read_pairs(options.source, options.target)
     held_out = read_held_out(options.held_out)
-    translator.fit(
-        bitext.source,
-        bitext.target,
-        held_out=None if held_out is None else (held_out.source, held_out.target),
-    )
-    say(f"{translator.counts_}")
-    say(translator.training_.reason)
-    save_model(options.output, translator, {})
+    # From here on a signal ends the training, and never loses the model.
+    with heed_interruptions():
+        translator.fit(
+            bitext.source,
+            bitext.target,
+            held_out=None if held_out is None else (held_out.source, held_out.target),
+        )
+        say(f"{translator.counts_}")
+        say(translator.training_.reason)
+        save_model(options.output, translator, {})
     say(f"Wrote {options.output}")
     return int(translator.training_.interrupted)
