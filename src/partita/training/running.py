@@ -12,6 +12,7 @@ class RunningTotals:
     contributed then gives way to what they contribute now, so that the totals, and with them the
     slope of a distance between targets and expectations, never lag behind by more than a pass.
 
+    >>> import numpy as np
     >>> totals = RunningTotals({"Shares": np.array([[1.0], [2.0], [3.0]])})
     >>> totals.visit([1], {"Shares": np.array([5.0])})
     >>> totals.totals
