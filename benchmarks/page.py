@@ -12,6 +12,7 @@ INTRODUCTION = """# Benchmarks
 Every table is what one run printed; `make bench-NAME` makes it again and `python -m
 benchmarks.page` rewrites this page from the results. Times are the best of several runs, but the
 machine is shared, and a figure can be off by a third. Ratios are from the same run.
+Results do not know their commit yet: those stored here are of 16ec99e and before.
 
 """
 

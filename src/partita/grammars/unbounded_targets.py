@@ -61,7 +61,7 @@ class UnboundedTargets(Structures):
         )
 
     @cached_property
-    def forests(self) -> list["RuleForest"]:
+    def forests(self) -> list["SpanRuleForest"]:
         """A forest with loops for each sentence."""
         build = _normal if self.normal_form else _plain
         return [build(each) for each in self.choices]
@@ -127,7 +127,7 @@ class UnboundedTargets(Structures):
             results.append([(forest.structure(derivation), score) for derivation, score in found])
         return results
 
-    def _best(self, forest: "RuleForest", scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _best(self, forest: "SpanRuleForest", scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Scores of the edges, and of the best derivation of each node."""
         edges = forest.edge_scores(scores)
         best = forest.graph.best(edges)
@@ -195,7 +195,7 @@ class UnboundedTargets(Structures):
 
 
 @dataclass
-class RuleForest:
+class SpanRuleForest:
     """A forest with loops whose edges are instances of rules, as it grows; the root comes last.
 
     Parts as in `UnboundedTargets`; an edge that no rule scores has the part behind the last.
@@ -307,9 +307,9 @@ class RuleForest:
         return found
 
 
-def _plain(choices: TargetChoices) -> RuleForest:
+def _plain(choices: TargetChoices) -> SpanRuleForest:
     """X[s, t] <- terminal | [X[s, S] X[S, t]] | <the same two>, for s <= S <= t."""
-    forest = RuleForest(choices)
+    forest = SpanRuleForest(choices)
     n, straight = forest.n_source, forest.insertion + 1
     X = np.full((n + 1, n + 1), NONE, dtype=np.int64)
     for i in range(n + 1):
@@ -331,9 +331,9 @@ def _plain(choices: TargetChoices) -> RuleForest:
     return forest
 
 
-def _normal(choices: TargetChoices) -> RuleForest:
+def _normal(choices: TargetChoices) -> SpanRuleForest:
     """The normal form, see `kernels.bitext.itg_bounded`: one derivation for every alignment."""
-    forest = RuleForest(choices)
+    forest = SpanRuleForest(choices)
     n, free, straight = forest.n_source, forest.free, forest.insertion + 1
     insertions = [forest.node() for _ in range(n + 1)]
     deletions = [forest.node() for _ in range(n)]
@@ -360,7 +360,7 @@ def _normal(choices: TargetChoices) -> RuleForest:
 
 
 def _add_span(
-    forest: RuleForest, X: IntArray, C: IntArray, D: IntArray, block: int, s: int, t: int
+    forest: SpanRuleForest, X: IntArray, C: IntArray, D: IntArray, block: int, s: int, t: int
 ) -> None:
     """D = straight or block,   C = inverted or block,   X = straight or C;   [C X],   <D X>."""
     free, rule = forest.free, forest.insertion + 1
@@ -378,7 +378,7 @@ def _add_span(
 
 
 def _prefixed(
-    forest: RuleForest, X: IntArray, insertions: Sequence[int], deletions: Sequence[int]
+    forest: SpanRuleForest, X: IntArray, insertions: Sequence[int], deletions: Sequence[int]
 ) -> int:
     """Null words before all links, deletions first, and the rest; or either alone."""
     n, free, rule = forest.n_source, forest.free, forest.insertion + 1
