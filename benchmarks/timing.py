@@ -4,9 +4,10 @@ import importlib
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -95,11 +96,33 @@ class Table:
         return "\n".join(lines)
 
 
-def write_json(name: str, tables: list[Table]) -> Path:
-    """Write tables and machine to benchmarks/results/NAME.json."""
+def measured_commit() -> str | None:
+    """The commit of the sources, with a plus sign behind it if they have changed since."""
+    folder = Path(__file__).parent
+    found = []
+    for command in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "../src"]):
+        done = subprocess.run(
+            ["git", *command], cwd=folder, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            return None
+        found.append(done.stdout.strip())
+    return found[0] + ("+" if found[1] else "")
+
+
+def write_json(name: str, tables: list[Table], headlines: Sequence[dict[str, Any]] = ()) -> Path:
+    """Write tables, machine and commit to benchmarks/results/NAME.json.
+
+    `headlines` are lines for the summary on top of the page: what, ours, peers.
+    """
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
-    content = {"machine": machine(), "tables": [vars(table) for table in tables]}
+    content = {
+        "commit": measured_commit(),
+        "machine": machine(),
+        "headlines": list(headlines),
+        "tables": [vars(table) for table in tables],
+    }
     path.write_text(json.dumps(content, indent=1) + "\n")
     return path
 
