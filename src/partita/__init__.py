@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from partita.distribution.hypergraph import HypergraphDistribution
     from partita.distribution.linear_chain import LinearChain
     from partita.distribution.projective_tree import ProjectiveTree
+    from partita.distribution.segment_chain import SegmentChain
     from partita.distribution.spanning_tree import SpanningTree
     from partita.estimators.alignment.aligner import Aligner
     from partita.estimators.alignment.models import HiddenMarkovAlignment, ItgAlignment, Model1
@@ -41,6 +42,7 @@ __all__ = [
     "LinearChain",
     "Model1",
     "ProjectiveTree",
+    "SegmentChain",
     "SpanningTree",
     "Tagger",
     "Translator",
@@ -61,6 +63,7 @@ _MODULES = {
     "LinearChain": "partita.distribution.linear_chain",
     "Model1": "partita.estimators.alignment.models",
     "ProjectiveTree": "partita.distribution.projective_tree",
+    "SegmentChain": "partita.distribution.segment_chain",
     "SpanningTree": "partita.distribution.spanning_tree",
     "Tagger": "partita.estimators.tagging.tagger",
     "Translator": "partita.estimators.translation.translator",

@@ -27,6 +27,7 @@ from partita.torch.distributions import (
     HypergraphDistribution,
     LinearChain,
     ProjectiveTree,
+    SegmentChain,
     SpanningTree,
 )
 
@@ -35,6 +36,7 @@ __all__ = [
     "HypergraphDistribution",
     "LinearChain",
     "ProjectiveTree",
+    "SegmentChain",
     "SpanningTree",
     "TensorDistribution",
     "nn",

@@ -4,7 +4,13 @@ from typing import Any
 
 import torch
 
-from partita.distribution import hypergraph, linear_chain, projective_tree, spanning_tree
+from partita.distribution import (
+    hypergraph,
+    linear_chain,
+    projective_tree,
+    segment_chain,
+    spanning_tree,
+)
 from partita.torch.base import TensorDistribution
 from partita.torch.forms import as_tensor
 from partita.torch.functions import Include
@@ -39,6 +45,18 @@ class HypergraphDistribution(
     >>> forest = ptt.Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
     >>> ptt.HypergraphDistribution(forest, torch.zeros(3)).marginals
     tensor([1., 1., 1.])
+    """
+
+
+class SegmentChain(
+    TensorDistribution, of=segment_chain.SegmentChain, parts=segment_chain.SegmentParts
+):
+    """Segmentations with tags; arguments as those of `partita.SegmentChain`.
+
+    >>> import partita.torch as ptt
+    >>> p = ptt.SegmentChain(torch.zeros(4, 3, 1), torch.zeros(1, 1))
+    >>> p.log_partition.exp().round(decimals=3)
+    tensor(7.)
     """
 
 

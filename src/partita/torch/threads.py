@@ -19,6 +19,7 @@ from partita.structures.base import Structures
 from partita.structures.chains import Chains
 from partita.structures.forests import Forests
 from partita.structures.joined import JoinedStructures
+from partita.structures.segments import SegmentChains
 from partita.structures.trees import Trees
 
 BLOCK = 2**14
@@ -57,6 +58,11 @@ def some(structures: Structures, sentences: slice) -> Structures | None:
 @some.register
 def _(structures: Chains, sentences: slice) -> Structures:
     return Chains(structures.n_words[sentences], structures.n_tags, shared=structures.shared)
+
+
+@some.register
+def _(structures: SegmentChains, sentences: slice) -> Structures:
+    return SegmentChains(structures.n_words[sentences], structures.longest, structures.n_tags)
 
 
 @some.register

@@ -1,0 +1,97 @@
+"""Segments with tags: what the conformance suite does not ask."""
+
+import numpy as np
+import pytest
+
+import partita as pt
+from cases import all_segmentations, flat
+from oracle import Oracle
+
+
+def random_scores(n_words, longest, n_tags, seed=0, scale=1.0):
+    rng = np.random.default_rng([seed, n_words, longest, n_tags])
+    return (
+        rng.normal(size=(n_words, longest, n_tags), scale=scale),
+        rng.normal(size=(n_tags, n_tags), scale=scale),
+    )
+
+
+def truth_of(scores):
+    structures, counts = all_segmentations(scores)
+    return Oracle(structures, np.asarray(counts, dtype=np.float64), flat(scores))
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-9)
+
+
+def test_one_word_segments_are_a_chain():
+    segments, pairwise = random_scores(7, 1, 4)
+    p, q = pt.SegmentChain(segments, pairwise), pt.LinearChain(segments[:, 0], pairwise)
+    close(p.log_partition, q.log_partition)
+    close(p.marginals.segments[:, 0], q.marginals.unary)
+    close(p.marginals.pairwise, q.marginals.pairwise)
+    assert p.argmax[:, 2].tolist() == q.argmax.tolist()
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (1, 6, 3), (2, 7, 2), (4, 2, 1), (4, 4, 3), (3, 2, 6)]
+)
+@pytest.mark.parametrize("scale", [1.0, 400.0])
+def test_shapes(shape, scale):
+    scores = random_scores(*shape, scale=scale)
+    p, truth = pt.SegmentChain(*scores), truth_of(scores)
+    close(p.log_partition, truth.log_partition)
+    close(flat(p.marginals), truth.marginals)
+    close(flat(p.max_marginals), truth.max_marginals)
+    close(p.best_score, truth.totals.max())
+    direction = np.random.default_rng(1).normal(size=truth.scores.size)
+    used = truth.counts.any(axis=0)
+    product = p.flat_covariance_product(np.where(used, direction, 7.0))
+    close(product, truth.covariance @ direction)
+
+
+def test_segments_behind_the_end_are_ignored():
+    segments, pairwise = random_scores(3, 3, 2)
+    whatever = segments.copy()
+    whatever[1, 2], whatever[2, 1], whatever[2, 2] = np.nan, np.inf, 1e9
+    p, q = pt.SegmentChain(segments, pairwise), pt.SegmentChain(whatever, pairwise)
+    assert p.log_partition == q.log_partition
+    np.testing.assert_array_equal(p.marginals.segments, q.marginals.segments)
+    assert (q.marginals.segments[2, 1:] == 0).all()
+    assert (q.max_marginals.segments[2, 1:] == -np.inf).all()
+    whatever[2, 0, 1] = np.nan
+    with pytest.raises(ValueError, match=r"segments\[2, 0, 1\] is nan"):
+        pt.SegmentChain(whatever, pairwise)
+
+
+@pytest.mark.parametrize(
+    "rows, message",
+    [
+        ([[0, 2, 0]], "is none"),
+        ([[0, 2, 0], [1, 3, 0]], "is none"),
+        ([[0, 3, 0], [0, 3, 0]], "is none"),
+        ([[0, 1, 0], [2, 3, 0]], "is none"),
+        ([[0, 3, 2]], "has segments"),
+        ([[0, 0, 0], [0, 3, 0]], "has segments"),
+        ([[0, 3]], "expected rows"),
+        ([[0.0, 3.0, 0.0]], "expected rows"),
+        (np.zeros((0, 3), dtype=int), "is none"),
+    ],
+)
+def test_rows_that_are_no_structure(rows, message):
+    p = pt.SegmentChain(np.zeros((3, 3, 2)), np.zeros((2, 2)))
+    with pytest.raises(ValueError, match=message):
+        p.score(rows)
+
+
+def test_a_batch_with_tables_of_its_own():
+    sentences = [
+        random_scores(n, 3, 2, seed) for n, seed in ((5, 0), (2, 1), (4, 2), (5, 3), (1, 4))
+    ]
+    together = pt.SegmentChain([s for s, _ in sentences], [t for _, t in sentences])
+    for index, scores in enumerate(sentences):
+        truth = truth_of(scores)
+        close(together.log_partition[index], truth.log_partition)
+        close(together.marginals.pairwise[index].ravel(), truth.marginals[-4:])
+        close(together.marginals.segments[index].ravel(), truth.marginals[:-4])
