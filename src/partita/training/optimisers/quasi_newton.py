@@ -61,7 +61,7 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
     gradient_tolerance: float = 1e-5
     loss_tolerance: float = 1e-6
     memory: int = 6
-    scaled: bool = False
+    scaled: bool = True
 
     @property
     def state_type(self) -> type[QuasiNewtonState]:
