@@ -8,10 +8,10 @@ from partita import Aligner
 from partita.data.alignments import Alignment
 from partita.estimators.alignment.em import EmCourse
 from partita.estimators.alignment.gold import GoldOptions, costs
-from partita.estimators.alignment.itg_lexicon import LinkLexicon
 from partita.estimators.alignment.itg_links import ways
 from partita.estimators.alignment.latent import Bound
 from partita.estimators.alignment.link_family import LinkCrf, LinkFamily
+from partita.estimators.alignment.link_lexicon import LinkLexicon
 from partita.estimators.alignment.material import read_pairs
 from partita.estimators.alignment.models import ItgAlignment, learn_generative
 from partita.estimators.groups import Runs
@@ -40,7 +40,7 @@ def generative():
 @pytest.fixture(scope="module")
 def family(generative):
     words, tables = ways(generative)[0]
-    return LinkFamily(*words, LinkLexicon.learn(*words, *tables, 3), Bound(1.0, 1.0))
+    return LinkFamily(*words, LinkLexicon.learn(words, tables, 3), Bound(1.0, 1.0))
 
 
 def batch_of(family, places):
@@ -58,17 +58,17 @@ def test_likelihood_is_that_of_all_derivations(family):
     weights, lexicon = random_weights(family), family.lexicon
     loss = build_corpus(ContrastiveEstimation(), [batch], workers=1).value(weights)
     expected = 0.0
-    n_shared, n_pairs = lexicon.pair_values.shape[1], lexicon.n_pairs
-    pair_scores = lexicon.pair_values @ weights[:n_shared] + weights[n_shared:][:n_pairs]
+    n_pairs, n_shared = lexicon.proposals.values.shape
+    pair_scores = lexicon.proposals.values @ weights[:n_shared] + weights[n_shared:][:n_pairs]
     at = n_shared + n_pairs
     word_scores = lexicon.deletion_values @ weights[at : at + 2]
     word_scores += weights[at + 2 : at + 2 + len(word_scores)]
     for x, y in pairs:
-        allowed, rows = lexicon.links(x, y)
+        allowed, rows = lexicon.proposals.links(x, y)
         links = np.where(allowed, pair_scores[rows], -np.inf)
         rest = word_scores[x], weights[-2], weights[-1]
         inserted = lexicon.log_inserted[y]
-        choices, rows = lexicon.choices(x)
+        choices, rows = lexicon.proposals.choices(x)
         scores = [pair_scores[own] for own in np.split(rows, choices.offsets[1:-1])]
         expected += log_partition_of_choices(scores, *rest, len(x) + 1)
         expected -= log_partition_of_pair(links, rest[0], inserted + rest[1], rest[2])
@@ -96,7 +96,7 @@ def test_scores_of_a_pair_are_those_of_training(generative, family):
     found = LinkCrf(family, weights, *ways(generative)[0][1]).scores(SOURCE[3], TARGET[3])
     pairs = batch.structures.members[0]
     trained = pairs.split(batch.features.scores(weights)[: pairs.n_parts])[0]
-    allowed, _ = family.lexicon.links(x, y)
+    allowed, _ = family.lexicon.proposals.links(x, y)
     np.testing.assert_allclose(found.links[allowed], trained.links[allowed], rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.deletions, trained.deletions, rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.insertions, trained.insertions, rtol=0, atol=1e-12)

@@ -13,10 +13,10 @@ from partita import Hiero, Itg, Translator
 from partita.estimators.alignment.latent import pair_corpus
 from partita.estimators.alignment.material import read_pairs
 from partita.estimators.base import NotFittedError
-from partita.estimators.translation.features import SentenceFeatures
 from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
 from partita.estimators.translation.rule_extraction import RuleLimits, extract, phrases
 from partita.features.base import RepeatedFeatures
+from partita.features.source_rules import SourceRuleFeatures
 from partita.kernels.features import translation as translation_features
 from tests.estimators.small_translation import NOUNS, bitext
 
@@ -127,7 +127,7 @@ def test_the_loss_is_minus_the_log_probability(itg):
 def test_features_are_a_linear_map_and_its_transpose(itg):
     family = itg.model_.family
     sentence = family.sentence(["la", "fleur", "bleue"])
-    features = RepeatedFeatures(SentenceFeatures([sentence], family.n_bits), 2)
+    features = RepeatedFeatures(SourceRuleFeatures([sentence.rules], family.n_bits), 2)
     rng = np.random.default_rng(1)
     weights, scores = rng.normal(size=features.n_weights), rng.normal(size=features.n_parts)
     one, other = features.scores(weights) @ scores, features.gradient(scores) @ weights

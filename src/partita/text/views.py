@@ -167,7 +167,12 @@ def capital(text: str) -> str | None:
 @view()
 def punctuation(text: str) -> str | None:
     """Whether it has no letter and no digit."""
-    return None if any(map(str.isalnum, text)) else "yes"
+    return None if is_word(text) else "yes"
+
+
+def is_word(text: str) -> bool:
+    """Whether there is a letter or a digit in it."""
+    return any(map(str.isalnum, text))
 
 
 @view("size")

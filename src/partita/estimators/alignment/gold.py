@@ -7,33 +7,18 @@ import numpy as np
 from partita.arrays import FloatArray
 from partita.data.alignments import Alignment
 from partita.distribution.parts import PartDistribution
-from partita.estimators.alignment.itg_features import (
-    LINK_VALUES,
-    N_BUCKETS,
-    N_HASHED,
-    NULL_VALUES,
-    LinkEvidence,
-    link_values,
-    link_words,
-    null_values,
-)
 from partita.estimators.alignment.link_family import NumberedPair
 from partita.estimators.groups import Runs
 from partita.estimators.options import Declared, at_least, declared, option
 from partita.estimators.runs import RunPlan, run
-from partita.features.base import FeatureMap, JoinedFeatures
-from partita.features.itg_edges import TableFeatures
-from partita.features.rows import RowFeatures
+from partita.features.links import N_WEIGHTS, WORD_WEIGHTS, LinkEvidence, link_features
 from partita.grammars.alignments import PairAlignments
-from partita.grammars.choices import ranges
 from partita.objectives.evidence_costs import ExponentialCost
-from partita.text.attributes import Attributes
 from partita.training import LBFGS, Adam, Batch, Penalty, TrainingResult, build_corpus
 from partita.training.optimisers.schedules import Linear
 
 FEW_PAIRS = 200
 """So many pairs are learnt from all at once; more in mini-batches."""
-N_WEIGHTS = len(LINK_VALUES) + N_BUCKETS + 2 * len(NULL_VALUES) + 1
 
 
 @declared
@@ -55,46 +40,6 @@ class GoldOptions(Declared):
     )
     gold_passes: int = option(4, "passes over more than 200 gold pairs", at_least(1))
     gold_rate: float = option(0.02, "the learning rate of these passes", at_least(0))
-
-
-def pair_features(
-    evidence: Sequence[LinkEvidence],
-    numbers: Sequence[NumberedPair],
-    pairs: PairAlignments,
-) -> FeatureMap:
-    """The features of the parts of some pairs."""
-    links, deletions, insertions = [], [], []
-    words, places = [], []
-    for each, (x, y), start in zip(
-        evidence, numbers, pairs.part_offsets[:-1].tolist(), strict=True
-    ):
-        n, m = len(x), len(y)
-        gone, added = null_values(each)
-        links.append(link_values(each).reshape(n * m, -1))
-        deletions.append(gone)
-        insertions.append(added)
-        words.append(link_words(x, y).reshape(-1))
-        places.append((start, start + n * m, start + n * m + n, start + n * m + n + m))
-    table = np.array(places, dtype=np.int64).reshape(-1, 4)
-    link_parts, deletion_parts, insertion_parts = (
-        ranges(table[:, k], table[:, k + 1]) for k in range(3)
-    )
-    attributes = Attributes(
-        np.concatenate(words).astype(np.int32), np.arange(len(link_parts) + 1) * N_HASHED
-    )
-    inverted = pairs.part_offsets[1:] - 1
-    blocks = [
-        (np.concatenate(links), link_parts),
-        (np.concatenate(deletions), deletion_parts),
-        (np.concatenate(insertions), insertion_parts),
-        (np.ones((len(inverted), 1)), inverted),
-    ]
-    maps: list[FeatureMap] = [
-        TableFeatures(values, np.arange(len(parts)), parts, pairs.n_parts, has_own=False)
-        for values, parts in blocks
-    ]
-    hashed = RowFeatures(attributes, link_parts, 1, N_BUCKETS, pairs.n_parts)
-    return JoinedFeatures([maps[0], hashed, *maps[1:]])
 
 
 def costs(alignment: Alignment, n: int, m: int, options: GoldOptions) -> FloatArray:
@@ -130,7 +75,7 @@ def learn_gold(
         target = [
             costs(gold[k], len(x), len(y), options) for k, (x, y) in zip(chosen, sides, strict=True)
         ]
-        features = pair_features([evidence[k] for k in chosen], sides, pairs)
+        features = link_features([evidence[k] for k in chosen], sides, pairs)
         batches.append(
             Batch(
                 PartDistribution,
@@ -141,7 +86,7 @@ def learn_gold(
             )
         )
     scale = np.full(N_WEIGHTS, options.gold_l2)
-    scale[len(LINK_VALUES) : len(LINK_VALUES) + N_BUCKETS] = options.word_l2
+    scale[WORD_WEIGHTS] = options.word_l2
     n_steps = len(batches) * options.gold_passes
     stochastic = Adam(
         rate=Linear(options.gold_rate, warm_up=n_steps // 10 + 1),
@@ -159,4 +104,4 @@ def gold_scores(
 ) -> tuple[PairAlignments, FloatArray]:
     """The alignments of a pair, and the scores of their parts."""
     pairs = PairAlignments([len(pair.x)], [len(pair.y)])
-    return pairs, pair_features([evidence], [pair], pairs).scores(weights)
+    return pairs, link_features([evidence], [pair], pairs).scores(weights)

@@ -12,12 +12,12 @@ from partita.distribution.parts import PartDistribution
 from partita.estimators import files
 from partita.estimators.alignment.generative import Generative
 from partita.estimators.alignment.gold import gold_scores
-from partita.estimators.alignment.itg_features import LinkEvidence
 from partita.estimators.alignment.link_family import LinkCrf, NumberedPair
 from partita.estimators.alignment.link_model import Direction, LinkDistribution, LinkModel, Texts
 from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.alignment.symmetrise import Symmetrisation, above
 from partita.estimators.explain import Cell, Table
+from partita.features.links import LinkEvidence
 from partita.grammars.alignments import PairAlignments
 from partita.text.word_vocabulary import WordVocabulary
 
@@ -182,7 +182,7 @@ class ItgLinks(LinkModel):
             **self.generative.facts(),
             "model": f"conditional random field over ITG derivations, {len(self.latent)} "
             f"direction{'s' * (len(self.latent) > 1)}{gold}",
-            "pairs of words": self.latent[0].family.lexicon.n_pairs,
+            "pairs of words": len(self.latent[0].family.lexicon.proposals),
         }
 
     def tables(self, n_words: int) -> list[Table]:

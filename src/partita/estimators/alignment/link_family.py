@@ -7,17 +7,18 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
-from partita.estimators.alignment.itg_lexicon import (
-    DELETION_VALUES,
-    PAIR_VALUES,
-    LinkLexicon,
-    pair_values,
-)
 from partita.estimators.alignment.latent import Bound, PairFamily
+from partita.estimators.alignment.link_lexicon import LinkLexicon
 from partita.estimators.alignment.model1 import WordTable
 from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.itg_edges import TableFeatures
 from partita.features.matrix import FixedScores
+from partita.features.word_pairs import (
+    DELETION_VALUES,
+    PAIR_VALUES,
+    pair_values,
+    proposal_values,
+)
 from partita.grammars.alignments import PairAlignments
 from partita.grammars.parts import RuleScores
 from partita.grammars.targets import BoundedTargets
@@ -69,7 +70,7 @@ class LinkFamily(PairFamily):
     def every(self, pairs: Sequence[NumberedPair]) -> Structures:
         """D_n(x)."""
         lengths = np.array([len(pair.x) for pair in pairs], dtype=np.int64)
-        choices = [self.lexicon.choices(pair.x)[0] for pair in pairs]
+        choices = [self.lexicon.proposals.choices(pair.x)[0] for pair in pairs]
         return BoundedTargets(choices, self.bound(lengths))
 
     def features(self, pairs: Sequence[NumberedPair], structures: JoinedStructures) -> FeatureMap:
@@ -80,7 +81,7 @@ class LinkFamily(PairFamily):
         fixed, fixed_scores, constants, kinds = [], [], [], []
         for index, (x, y) in enumerate(pairs):
             start, n, m = starts[index], len(x), len(y)
-            allowed, rows = lexicon.links(x, y)
+            allowed, rows = lexicon.proposals.links(x, y)
             places = start + np.arange(n * m)
             links.append(places[allowed.ravel()])
             pair_rows.append(rows[allowed])
@@ -92,7 +93,7 @@ class LinkFamily(PairFamily):
             constants.append(np.append(insertions, starts[index + 1] - 1))
             kinds.append(np.append(np.zeros(m, dtype=np.int64), 1))
         for index, (x, _) in enumerate(pairs, start=len(pairs)):
-            start, rows = starts[index], lexicon.choices(x)[1]
+            start, rows = starts[index], lexicon.proposals.choices(x)[1]
             links.append(start + np.arange(len(rows)))
             pair_rows.append(rows)
             deletions.append(start + len(rows) + np.arange(len(x)))
@@ -101,7 +102,7 @@ class LinkFamily(PairFamily):
         words = 2 * [pair.x for pair in pairs]
         return JoinedFeatures(
             [
-                TableFeatures(lexicon.pair_values, _end(pair_rows), _end(links), n_parts),
+                TableFeatures(lexicon.proposals.values, _end(pair_rows), _end(links), n_parts),
                 TableFeatures(lexicon.deletion_values, _end(words), _end(deletions), n_parts),
                 TableFeatures(np.eye(2), _end(kinds), _end(constants), n_parts, has_own=False),
                 FixedScores(n_parts, _end(fixed), _end(fixed_scores)),
@@ -113,7 +114,7 @@ class LinkFamily(PairFamily):
         """Weights of pairs' values, of pairs, of deletions' values, of deleted words, constants."""
         sizes = [
             len(PAIR_VALUES),
-            self.lexicon.n_pairs,
+            len(self.lexicon.proposals),
             len(DELETION_VALUES),
             len(self.source),
             len(CONSTANTS),
@@ -157,13 +158,14 @@ class LinkCrf:
         x, y = self.family.encode(source, target)
         n, m, lexicon = len(x), len(y), self.family.lexicon
         shared, own, deletion, word, constants = (self.weights[b] for b in self.family.blocks)
-        values = pair_values(
+        texts = [one for one in source for _ in range(m)], list(target) * n
+        proposals = proposal_values(
             self.forward.probability(np.repeat(x, m), np.tile(y, n)),
             self.backward.probability(np.tile(y, n), np.repeat(x, m)),
-            [one for one in source for _ in range(m)],
-            list(target) * n,
+            *texts,
         )
-        allowed, rows = lexicon.links(x, y)
+        values = pair_values(proposals, *texts)
+        allowed, rows = lexicon.proposals.links(x, y)
         links = (values @ shared).reshape(n, m)
         links[allowed] += own[rows[allowed]]
         deletions = lexicon.deletion_values[x] @ deletion + word[x]

@@ -9,10 +9,10 @@ from partita.data.alignments import Alignment
 from partita.estimators.alignment.em import EmCourse, Models, learn_directions
 from partita.estimators.alignment.generative import Generative
 from partita.estimators.alignment.gold import GoldOptions, learn_gold
-from partita.estimators.alignment.itg_lexicon import LinkLexicon
 from partita.estimators.alignment.itg_links import ItgLinks, Mixture, gold_pairs, ways
 from partita.estimators.alignment.latent import Bound, Latent, LatentOptions, learn_latent
 from partita.estimators.alignment.link_family import LinkCrf, LinkFamily
+from partita.estimators.alignment.link_lexicon import LinkLexicon
 from partita.estimators.alignment.link_model import LinkModel
 from partita.estimators.alignment.material import PairCounts, PairMaterial
 from partita.estimators.groups import Runs
@@ -214,7 +214,7 @@ class ItgAlignment(HiddenMarkovOptions, LatentOptions, GoldOptions, AlignmentMod
         if stage == 2:
             pairs, held_out = pairs.swapped(), held_out and held_out.swapped()
         short = pairs.whole().short(self.training_words)
-        lexicon = LinkLexicon.learn(*words, *tables, self.n_translations)
+        lexicon = LinkLexicon.learn(words, tables, self.n_translations)
         family = LinkFamily(*words, lexicon, Bound.fitted(*short.lengths))
         chosen = self._chosen(short, family.bound)
         if held_out is None:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from partita.arrays import Array, FloatArray, IntArray
 from partita.estimators.alignment.model1 import WordTable
-from partita.estimators.translation.lexicon import LEAST_LOG
 from partita.estimators.translation.rule_extraction import FIRST, SECOND, RulePair, Side
+from partita.features.word_pairs import logarithms
 from partita.grammars.hiero import HieroGrammar
 from partita.grammars.rules import Slot, SynchronousRule, glue_rules
 from partita.structures.batch import offsets as offsets_of
@@ -249,7 +249,5 @@ def _lexical(table: WordTable, pairs: Iterable[tuple[Side, Side]]) -> FloatArray
     of_word = np.repeat(shape[:, 0], shape[:, 1])
     starts = np.cumsum(of_word) - of_word
     means = np.add.reduceat(probabilities, starts) / of_word if len(starts) else np.zeros(0)
-    with np.errstate(divide="ignore"):
-        logs = np.maximum(np.log(means), LEAST_LOG)
     rule = np.repeat(np.arange(len(shape)), shape[:, 1])
-    return np.bincount(rule, weights=logs, minlength=len(shape)).astype(np.float64)
+    return np.bincount(rule, weights=logarithms(means), minlength=len(shape)).astype(np.float64)

@@ -8,10 +8,10 @@ import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.estimators.alignment.latent import Bound, PairFamily
-from partita.estimators.translation.features import SentenceFeatures, first_weights
 from partita.estimators.translation.lexicon import TranslationLexicon
 from partita.estimators.translation.sentences import SourceSentence, encode_source
 from partita.features.base import FeatureMap, RepeatedFeatures
+from partita.features.source_rules import SourceRuleFeatures, first_weights
 from partita.grammars.source_structures import SourcePairs, SourceTargets
 from partita.structures.joined import JoinedStructures
 from partita.training import Penalty
@@ -60,7 +60,9 @@ class ItgFamily(PairFamily):
 
     def features(self, pairs: Sequence[EncodedPair], structures: JoinedStructures) -> FeatureMap:
         """The same parts twice."""
-        return RepeatedFeatures(SentenceFeatures([pair.source for pair in pairs], self.n_bits), 2)
+        return RepeatedFeatures(
+            SourceRuleFeatures([pair.source.rules for pair in pairs], self.n_bits), 2
+        )
 
     def first_weights(self) -> FloatArray:
         """Near the gloss of Model 1."""

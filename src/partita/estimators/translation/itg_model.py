@@ -11,11 +11,11 @@ from partita.estimators import files
 from partita.estimators.alignment.latent import Bound
 from partita.estimators.explain import Cell, Table
 from partita.estimators.translation.decoding import ScoredTranslation
-from partita.estimators.translation.features import FIRST_VALUES, SentenceFeatures
 from partita.estimators.translation.itg_family import ItgFamily
 from partita.estimators.translation.lexicon import TranslationLexicon
 from partita.estimators.translation.topologies import Topologies
 from partita.estimators.translation.translation_model import TranslationModel
+from partita.features.source_rules import FIRST_VALUES, SourceRuleFeatures
 from partita.grammars.source_parts import target_of
 from partita.text.word_vocabulary import N_RESERVED
 
@@ -34,7 +34,7 @@ class ItgModel(TranslationModel):
         parts = sentence.parts
         shape = parts.n_source, parts.longest, lexicon.most_links, lexicon.most_insertions
         forest = parts.bounded(self.topologies.get(*shape))
-        scores = SentenceFeatures([sentence], self.family.n_bits).scores(self.weights)
+        scores = SourceRuleFeatures([sentence.rules], self.family.n_bits).scores(self.weights)
 
         def read(derivation: IntArray) -> tuple[str, ...]:
             return sentence.target_text(lexicon, target_of(parts, forest, derivation))
@@ -49,7 +49,7 @@ class ItgModel(TranslationModel):
         """Each word by its likeliest translation of Model 1, in the same order."""
         sentence = self.family.sentence(words)
         starts = sentence.parts.links.offsets
-        values = sentence.link_values[:, 0]
+        values = sentence.rules.link_values[:, 0]
         best = [
             int(start + values[start:end].argmax())
             for start, end in zip(starts[:-1], starts[1:], strict=True)

@@ -7,22 +7,18 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, IntArray
+from partita.estimators import files
 from partita.estimators.alignment.em import EmCourse, learn_directions
 from partita.estimators.alignment.material import PairMaterial
 from partita.estimators.alignment.model1 import WordTable
+from partita.estimators.alignment.proposals import Proposals
 from partita.estimators.groups import Runs
-from partita.structures.batch import offsets as offsets_of
-from partita.text.likeness import likeness
+from partita.features.word_pairs import logarithms
 from partita.text.views import end
 from partita.text.word_vocabulary import N_RESERVED, NULL, UNKNOWN, Numbered, WordVocabulary
 
-LEAST_LOG = -12.0
-"""Model 1 features below this say no more than that it does not believe in the pair."""
-LEAST_PROBABILITY = 1e-3
-"""In one of the directions, for a pair of words to be a candidate."""
 N_CLASSES = 120
 """Frequent source words that are a class of their own; others are known by their ending."""
 
@@ -34,56 +30,27 @@ class LexiconOptions:
     n_translations: int = 12
     """Most translations of a word."""
     n_insertions: int = 40
-    """WordVocabulary that may be inserted anywhere."""
+    """Words that may be inserted anywhere."""
     n_companions: int = 4
-    """WordVocabulary that may be inserted behind a certain word only."""
+    """Words that may be inserted behind a certain word only."""
     n_iterations: int = 5
     """Of Model 1, in each direction."""
-
-
-@dataclass(frozen=True, eq=False)
-class WordLists:
-    """For each source word a list of target words, with numbers for each."""
-
-    offsets: IntArray
-    """The entries of source word x: offsets[x] to offsets[x + 1], (n_source + 1,)."""
-    targets: NDArray[np.int32]
-    values: FloatArray
-    """(n_entries, n_values)."""
-
-    @classmethod
-    def of(cls, pairs: IntArray, values: FloatArray, n_source: int) -> Self:
-        """From pairs (source, target), which are sorted by source here."""
-        order = np.argsort(pairs[:, 0], kind="stable")
-        counts = np.bincount(pairs[:, 0], minlength=n_source)
-        return cls(offsets_of(counts), pairs[order, 1].astype(np.int32), values[order])
-
-    def rows(self, words: IntArray) -> tuple[IntArray, IntArray]:
-        """The entries of some words, end to end, and where those of each begin."""
-        counts = self.offsets[words + 1] - self.offsets[words]
-        starts = offsets_of(counts)
-        return np.arange(starts[-1]) + np.repeat(self.offsets[words] - starts[:-1], counts), starts
-
-    @property
-    def most(self) -> int:
-        """Most entries of a word."""
-        return int(np.diff(self.offsets).max(initial=0))
 
 
 @dataclass(frozen=True, eq=False)
 class TranslationLexicon:
     """The words of both sides, and what a source word may become.
 
-    `translations` has the values log t(y | x), log t(x | y), and how alike both are spelt;
-    `companions` has log t(y | x) of words to be inserted behind x.
+    `translations` has the values of `PROPOSAL_VALUES`, with the best words first; `companions` has
+    log t(y | x) of words to be inserted behind x.
     """
 
     source: WordVocabulary
     target: WordVocabulary
-    translations: WordLists
-    companions: WordLists
+    translations: Proposals
+    companions: Proposals
     insertions: IntArray
-    """WordVocabulary that may be inserted anywhere."""
+    """Words that may be inserted anywhere."""
 
     @classmethod
     def learn(
@@ -91,10 +58,10 @@ class TranslationLexicon:
     ) -> Self:
         """Model 1 in both directions on a bitext, and the best pairs of words in either.
 
-        Of a source word the `n_translations` with the highest t(y | x) t(x | y) are kept, among
-        those that either direction believes in. A target word counts as inserted where Model 1's
-        best link is to the empty word, or to a source word that has a likelier partner; frequently
-        inserted words may be inserted anywhere, others behind the word whose partner they lost.
+        Translations are those of `Proposals.learn`. A target word counts as inserted where the best
+        link of Model 1 is to the empty word, or to a source word that has a likelier partner;
+        frequently inserted words may be inserted anywhere, others behind the word whose partner
+        they lost.
 
         >>> from partita.estimators.alignment.material import read_pairs
         >>> pairs = read_pairs([["la", "maison"], ["la"]], [["the", "house"], ["the"]])
@@ -113,17 +80,15 @@ class TranslationLexicon:
             workers=runs.workers,
             progress=runs.progress,
         )
-        tables = [model.table for model in models]
-        entries = _candidates(tables[0], tables[1], options.n_translations)
-        values = _values(entries, tables[0], tables[1], *sides)
-        translations = WordLists.of(entries, values, sizes[0])
+        tables = models[0].table, models[1].table
+        translations = Proposals.learn(sides, tables, options.n_translations)
         anywhere, behind = _inserted(tables[0], *numbers)
         insertions = np.array(
             sorted(word for word, _ in anywhere.most_common(options.n_insertions)), dtype=np.int64
         )
         companions = _companions(behind, set(insertions.tolist()), options.n_companions)
-        logs = np.log(tables[0].probability(companions[:, 0], companions[:, 1]))
-        held = WordLists.of(companions, np.maximum(logs, LEAST_LOG)[:, np.newaxis], sizes[0])
+        logs = logarithms(tables[0].probability(companions[:, 0], companions[:, 1]))
+        held = Proposals.of(companions, logs[:, np.newaxis], sizes[0])
         return cls(sides[0], sides[1], translations, held, insertions)
 
     def choices(self, word: int) -> list[int]:
@@ -166,66 +131,20 @@ class TranslationLexicon:
     def arrays(self) -> dict[str, Array]:
         """The numbers for a model file."""
         arrays: dict[str, Array] = {"insertions": self.insertions}
-        for name, lists in (("translations", self.translations), ("companions", self.companions)):
-            arrays |= {f"{name}.{field}": array for field, array in vars(lists).items()}
-        for name, words in (("source", self.source), ("target", self.target)):
-            arrays |= {f"{name}.{field}": array for field, array in words.arrays().items()}
+        for name in ("source", "target", "translations", "companions"):
+            arrays |= files.prefixed(name, getattr(self, name).arrays())
         return arrays
 
     @classmethod
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """The lexicon that `header` and `arrays` describe."""
-
-        def part(name: str) -> dict[str, Array]:
-            prefix = f"{name}."
-            return {
-                key.removeprefix(prefix): array
-                for key, array in arrays.items()
-                if key.startswith(prefix)
-            }
-
         return cls(
-            WordVocabulary.restored(header["source"], part("source")),
-            WordVocabulary.restored(header["target"], part("target")),
-            WordLists(**part("translations")),
-            WordLists(**part("companions")),
+            WordVocabulary.restored(header["source"], files.under("source", arrays)),
+            WordVocabulary.restored(header["target"], files.under("target", arrays)),
+            Proposals.restored(files.under("translations", arrays)),
+            Proposals.restored(files.under("companions", arrays)),
             arrays["insertions"],
         )
-
-
-def _candidates(forward: WordTable, backward: WordTable, most: int) -> IntArray:
-    """Pairs (source, target), at most `most` for each source word, best first."""
-    wide = 2 * most
-    there, p_there = forward.best(wide)
-    back, p_back = backward.best(wide)
-    pairs = np.concatenate(
-        [there[p_there >= LEAST_PROBABILITY], back[p_back >= LEAST_PROBABILITY][:, ::-1]]
-    )
-    pairs = np.unique(pairs[(pairs >= N_RESERVED).all(axis=1)], axis=0)
-    with np.errstate(divide="ignore"):
-        score = np.log(forward.probability(pairs[:, 0], pairs[:, 1]))
-        score += np.log(backward.probability(pairs[:, 1], pairs[:, 0]))
-    order = np.lexsort((-score, pairs[:, 0]))
-    pairs = pairs[order]
-    first = np.searchsorted(pairs[:, 0], pairs[:, 0])
-    kept: IntArray = pairs[np.arange(len(pairs)) - first < most]
-    return kept
-
-
-def _values(
-    pairs: IntArray,
-    forward: WordTable,
-    backward: WordTable,
-    source: WordVocabulary,
-    target: WordVocabulary,
-) -> FloatArray:
-    """log t(y | x), log t(x | y) and likeness of each pair."""
-    with np.errstate(divide="ignore"):
-        there = np.log(forward.probability(pairs[:, 0], pairs[:, 1]))
-        back = np.log(backward.probability(pairs[:, 1], pairs[:, 0]))
-    alike = [likeness(source.names[x], target.names[y]) for x, y in pairs.tolist()]
-    logs = np.maximum(np.column_stack([there, back]), LEAST_LOG)
-    return np.column_stack([logs, np.array(alike, dtype=np.float64).reshape(-1)])
 
 
 def _inserted(

@@ -7,6 +7,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.estimators.translation.lexicon import TranslationLexicon
+from partita.features.source_rules import SourceRules
 from partita.grammars.choices import TargetChoices
 from partita.grammars.source_parts import SourceParts
 from partita.kernels.features.translation import PAD
@@ -22,30 +23,21 @@ COMPANION, ANYWHERE = 1, 0
 
 @dataclass(frozen=True, eq=False)
 class SourceSentence:
-    """Words, parts, and what features need of them.
+    """Words, and the rules that apply to them.
 
     Target words have the numbers of the lexicon; the copy of an unknown word has the number
     n_target + s, where s is the first place of that word in the sentence.
     """
 
     text: tuple[str, ...]
-    words: IntArray
-    """As features know them, with `PAD` zeros on both sides."""
-    classes: IntArray
-    parts: SourceParts
-    link_kinds: IntArray
-    link_values: FloatArray
-    """(n_links, 3): log t(y | x), log t(x | y), how alike both are spelt."""
-    insertion_kinds: IntArray
-    insertion_values: FloatArray
-    """(n_insertions, 1): log t(y | x) of the word before, for its companions."""
+    rules: SourceRules
     n_target: int
     """Words of the lexicon's target side; higher numbers are copies."""
 
     @property
-    def link_words(self) -> IntArray:
-        """The target word of each link, as features know it: copies are all alike."""
-        return np.minimum(self.parts.links.words, self.n_target)
+    def parts(self) -> SourceParts:
+        """The rules as parts of derivations."""
+        return self.rules.parts
 
     def target_numbers(self, lexicon: TranslationLexicon, target: Sequence[str]) -> IntArray:
         """A translation as numbers; an unknown word is the copy of its equal, else -1."""
@@ -73,31 +65,32 @@ def encode_source(
     numbers = np.array([lexicon.source.number(word) for word in text], dtype=np.int64)
     links, kinds, values = _links(lexicon, text, numbers)
     insertions, insertion_kinds, insertion_values = _insertions(lexicon, numbers)
-    return SourceSentence(
-        text,
+    rules = SourceRules(
+        SourceParts(links, insertions, longest),
         np.pad(lexicon.feature_words[numbers], PAD),
         np.pad(lexicon.classes[numbers], PAD),
-        SourceParts(links, insertions, longest),
+        # To features copies are all alike.
+        np.minimum(links.words, len(lexicon.target)),
         kinds,
         values,
         insertion_kinds,
         insertion_values,
-        len(lexicon.target),
     )
+    return SourceSentence(text, rules, len(lexicon.target))
 
 
 def _links(
     lexicon: TranslationLexicon, text: tuple[str, ...], numbers: IntArray
 ) -> tuple[TargetChoices, IntArray, FloatArray]:
     """The translations of each word; its copy where it has none."""
-    lists = lexicon.translations
-    entries, starts = lists.rows(numbers)
-    words, values = lists.targets[entries].astype(np.int64), lists.values[entries]
+    choices, entries = lexicon.translations.choices(numbers)
+    words, starts = choices.words, choices.offsets
+    values = lexicon.translations.values[entries]
     rank = np.arange(len(entries)) - np.repeat(starts[:-1], np.diff(starts))
     kinds = np.minimum(rank, 3) * 5 + np.ceil(values[:, 2] * 4).astype(np.int64)
     without = np.flatnonzero(np.diff(starts) == 0)
     if without.size == 0:
-        return TargetChoices(words, starts), kinds, values
+        return choices, kinds, values
     copies = np.array([_copy(lexicon, text, place) for place in without.tolist()])
     places = starts[without]
     values = np.insert(values, places, np.array(COPY_VALUES), axis=0)
@@ -119,15 +112,15 @@ def _insertions(
     lexicon: TranslationLexicon, numbers: IntArray
 ) -> tuple[TargetChoices, IntArray, FloatArray]:
     """At each boundary what may be inserted anywhere, and the companions of the word before."""
-    lists, anywhere = lexicon.companions, lexicon.insertions
-    entries, starts = lists.rows(numbers)
-    n_companions = np.concatenate([[0], np.diff(starts)])
+    anywhere = lexicon.insertions
+    companions, entries = lexicon.companions.choices(numbers)
+    n_companions = np.concatenate([[0], np.diff(companions.offsets)])
     offsets = np.concatenate([[0], np.cumsum(len(anywhere) + n_companions)])
     is_companion = np.zeros(offsets[-1], dtype=np.bool_)
     for boundary in range(1, len(numbers) + 1):
         is_companion[offsets[boundary + 1] - n_companions[boundary] : offsets[boundary + 1]] = True
     words, values = np.empty(offsets[-1], dtype=np.int64), np.zeros((offsets[-1], 1))
     words[~is_companion] = np.tile(anywhere, len(numbers) + 1)
-    words[is_companion] = lists.targets[entries]
-    values[is_companion] = lists.values[entries]
+    words[is_companion] = companions.words
+    values[is_companion] = lexicon.companions.values[entries]
     return TargetChoices(words, offsets), np.where(is_companion, COMPANION, ANYWHERE), values

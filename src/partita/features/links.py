@@ -1,4 +1,4 @@
-"""Features of the rules of a pair of sentences, from what other models believe of it."""
+"""Features of the links of a pair of sentences, from what other models believe of it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,9 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
-from partita.estimators.alignment.itg_lexicon import is_word, logarithms
+from partita.features.base import FeatureMap, JoinedFeatures
+from partita.features.itg_edges import TableFeatures
+from partita.features.rows import RowFeatures
+from partita.features.word_pairs import logarithms
+from partita.grammars.alignments import PairAlignments
+from partita.grammars.choices import ranges
+from partita.text.attributes import Attributes
 from partita.text.hashing import buckets, keys_of, mixed
 from partita.text.likeness import likenesses
+from partita.text.views import is_word
 
 N_BUCKETS = 2**16
 """Weights of words and pairs of words, which share them by hashing."""
@@ -47,6 +54,49 @@ LINK_VALUES = (
     "rival in column",
 )
 NULL_VALUES = ("null", "log p of none", "best p", "no word")
+N_WEIGHTS = len(LINK_VALUES) + N_BUCKETS + 2 * len(NULL_VALUES) + 1
+WORD_WEIGHTS = slice(len(LINK_VALUES), len(LINK_VALUES) + N_BUCKETS)
+"""Those of words and pairs of words."""
+
+
+def link_features(
+    evidence: Sequence[LinkEvidence],
+    numbers: Sequence[tuple[IntArray, IntArray]],
+    pairs: PairAlignments,
+) -> FeatureMap:
+    """The features of the parts of some pairs, whose words have these numbers."""
+    links, deletions, insertions = [], [], []
+    words, places = [], []
+    for each, (x, y), start in zip(
+        evidence, numbers, pairs.part_offsets[:-1].tolist(), strict=True
+    ):
+        n, m = len(x), len(y)
+        gone, added = null_values(each)
+        links.append(link_values(each).reshape(n * m, -1))
+        deletions.append(gone)
+        insertions.append(added)
+        words.append(link_words(x, y).reshape(-1))
+        places.append((start, start + n * m, start + n * m + n, start + n * m + n + m))
+    table = np.array(places, dtype=np.int64).reshape(-1, 4)
+    link_parts, deletion_parts, insertion_parts = (
+        ranges(table[:, k], table[:, k + 1]) for k in range(3)
+    )
+    attributes = Attributes(
+        np.concatenate(words).astype(np.int32), np.arange(len(link_parts) + 1) * N_HASHED
+    )
+    inverted = pairs.part_offsets[1:] - 1
+    blocks = [
+        (np.concatenate(links), link_parts),
+        (np.concatenate(deletions), deletion_parts),
+        (np.concatenate(insertions), insertion_parts),
+        (np.ones((len(inverted), 1)), inverted),
+    ]
+    maps: list[FeatureMap] = [
+        TableFeatures(values, np.arange(len(parts)), parts, pairs.n_parts, has_own=False)
+        for values, parts in blocks
+    ]
+    hashed = RowFeatures(attributes, link_parts, 1, N_BUCKETS, pairs.n_parts)
+    return JoinedFeatures([maps[0], hashed, *maps[1:]])
 
 
 def link_values(evidence: LinkEvidence) -> FloatArray:
