@@ -30,6 +30,23 @@ def all_projective_trees(shape, single_root):
     return structures, np.array(counts)
 
 
+@lru_cache
+def all_sibling_trees(n_words, single_root):
+    """Every projective tree, and its counts of arcs and of siblings [head, inner, modifier]."""
+    structures, arcs = all_projective_trees((n_words + 1, n_words + 1), single_root)
+    counts = []
+    for heads, arc_counts in zip(structures, arcs, strict=True):
+        siblings = np.zeros((n_words + 1,) * 3)
+        for modifier in range(1, n_words + 1):
+            head = heads[modifier - 1]
+            inside = range(min(head, modifier) + 1, max(head, modifier))
+            between = [word for word in inside if heads[word - 1] == head]
+            inner = min(between, key=lambda word: abs(word - modifier), default=head)
+            siblings[head, inner, modifier] = 1
+        counts.append(np.concatenate([arc_counts, siblings.ravel()]))
+    return structures, np.array(counts)
+
+
 def is_projective_tree(heads):
     """Whether every word reaches the root, and so through its head does all that lies between."""
     ancestors = [ancestors_of(word, heads) for word in range(len(heads) + 1)]

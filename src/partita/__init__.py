@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from partita.distribution.linear_chain import LinearChain
     from partita.distribution.projective_tree import ProjectiveTree
     from partita.distribution.segment_chain import SegmentChain
+    from partita.distribution.sibling_tree import SiblingTree
     from partita.distribution.spanning_tree import SpanningTree
     from partita.estimators.alignment.aligner import Aligner
     from partita.estimators.alignment.models import HiddenMarkovAlignment, ItgAlignment, Model1
@@ -43,6 +44,7 @@ __all__ = [
     "Model1",
     "ProjectiveTree",
     "SegmentChain",
+    "SiblingTree",
     "SpanningTree",
     "Tagger",
     "Translator",
@@ -64,6 +66,7 @@ _MODULES = {
     "Model1": "partita.estimators.alignment.models",
     "ProjectiveTree": "partita.distribution.projective_tree",
     "SegmentChain": "partita.distribution.segment_chain",
+    "SiblingTree": "partita.distribution.sibling_tree",
     "SpanningTree": "partita.distribution.spanning_tree",
     "Tagger": "partita.estimators.tagging.tagger",
     "Translator": "partita.estimators.translation.translator",

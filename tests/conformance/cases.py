@@ -12,7 +12,7 @@ import numpy as np
 import partita as pt
 from hypergraphs import all_derivations, edge_counts, random_edges
 from oracle import Oracle
-from projective import all_projective_trees, tree_shape
+from projective import all_projective_trees, all_sibling_trees, tree_shape
 from spanning import all_spanning_trees
 
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -155,6 +155,15 @@ def spanning_trees(single_root, n_labels=None):
     )
 
 
+def sibling_trees(single_root):
+    """Scores, distribution and enumeration for a case of second-order trees."""
+    return (
+        lambda rng, n: (rng.normal(size=(n + 1, n + 1)), rng.normal(size=(n + 1,) * 3)),
+        lambda scores, **options: pt.SiblingTree(*scores, single_root=single_root, **options),
+        lambda scores: all_sibling_trees(len(scores[0]) - 1, single_root),
+    )
+
+
 def segmentation(scores, **options):
     """The distribution that the tutorial "Write your own structure" defines."""
     return own_structure()["Segmentation"](*scores, **options)
@@ -193,6 +202,7 @@ def all_segmentations(scores):
 CHAIN_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
 TREE_SIZES = (1, 2, 3, 4, 5) if IS_COMPILED else (1, 3)
 SPANNING_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
+SIBLING_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
 LABELLED_SIZES = (1, 2, 4) if IS_COMPILED else (1, 2)
 
 CASES = [
@@ -223,6 +233,8 @@ CASES = [
     Case("projective-one-root", *projective_trees(True), TREE_SIZES, n_words_long=200),
     Case("projective-labelled", *projective_trees(False, 2), LABELLED_SIZES, n_words_long=100),
     Case("projective-labelled-one-root", *projective_trees(True, 3), (1, 2, 3), n_words_long=50),
+    Case("siblings", *sibling_trees(False), SIBLING_SIZES, n_words_long=40),
+    Case("siblings-one-root", *sibling_trees(True), SIBLING_SIZES, n_words_long=40),
     Case("spanning", *spanning_trees(False), SPANNING_SIZES, n_words_long=200),
     Case("spanning-one-root", *spanning_trees(True), SPANNING_SIZES, n_words_long=200),
     Case("spanning-labelled", *spanning_trees(False, 2), LABELLED_SIZES, n_words_long=100),

@@ -13,7 +13,7 @@ LABELS = [["det", "nsubj", "root", "det", "obj"], ["det", "nsubj", "root"], ["ns
 TARGET = [["der", "Hund", "sieht", "eine", "Katze"], ["eine", "Katze", "schläft"]]
 
 
-def ask(p: "pt.LinearChain | pt.ProjectiveTree | pt.SpanningTree") -> None:
+def ask(p: "pt.LinearChain | pt.ProjectiveTree | pt.SiblingTree | pt.SpanningTree") -> None:
     """Every question that any distribution answers."""
     rng = np.random.default_rng(0)
     assert p.marginals is not None
@@ -37,6 +37,14 @@ def trees(kind: "type[pt.ProjectiveTree] | type[pt.SpanningTree]") -> None:
     rng = np.random.default_rng(0)
     for single_root in (False, True):
         ask(kind(rng.normal(size=(6, 6)), single_root=single_root))
+
+
+def siblings() -> None:
+    """Second-order trees, one root and many."""
+    rng = np.random.default_rng(0)
+    for single_root in (False, True):
+        arcs, parts = rng.normal(size=(6, 6)), rng.normal(size=(6, 6, 6))
+        ask(pt.SiblingTree(arcs, parts, single_root=single_root))
 
 
 def forest() -> None:
@@ -97,6 +105,7 @@ FIRST_USES: dict[str, Callable[[], None]] = {
     "chain": chain,
     "projective": lambda: trees(pt.ProjectiveTree),
     "spanning": lambda: trees(pt.SpanningTree),
+    "siblings": siblings,
     "forest": forest,
     "tagger": tagger,
     "hmm": hmm,

@@ -86,7 +86,7 @@ class Tree(Distribution):
             return self._form.one_or_list([_labelled_pairs(*each) for each in found])
         _, inference = trees.arc_inference(self.scores, self.inference)
         pairs = [
-            _pairs(covariance, marginals)
+            arc_pairs(covariance, marginals)
             for covariance, marginals in zip(
                 trees.arc_covariance(self.scores, self.inference),
                 trees.split_arcs(inference.marginals),
@@ -96,7 +96,7 @@ class Tree(Distribution):
         return self._form.one_or_list(pairs)
 
 
-def _pairs(covariance: FloatArray, marginals: FloatArray) -> FloatArray:
+def arc_pairs(covariance: FloatArray, marginals: FloatArray) -> FloatArray:
     """p(a and b) = Cov[a, b] + p(a) p(b), exact for the arcs of one word."""
     n_nodes = len(marginals)
     flat = marginals.ravel()

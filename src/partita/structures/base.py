@@ -164,14 +164,18 @@ class Structures(ABC):
 
 
 def covariance_from_products(
-    structures: Structures, scores: FloatArray, inference: Inference
+    structures: Structures,
+    scores: FloatArray,
+    inference: Inference,
+    n_parts: IntArray | None = None,
 ) -> list[FloatArray]:
     """Dense covariance, one product per part of the longest sentence.
 
     Column k of every sentence's matrix comes from the same product, along the direction that has
-    a one at the k-th part of each sentence.
+    a one at the k-th part of each sentence. `n_parts` limits it to the first parts of each.
     """
-    starts, n_parts = structures.part_offsets[:-1], np.diff(structures.part_offsets)
+    starts = structures.part_offsets[:-1]
+    n_parts = np.diff(structures.part_offsets) if n_parts is None else n_parts
     matrices = [np.empty((n, n)) for n in n_parts]
     for part in range(n_parts.max(initial=0)):
         direction = np.zeros(structures.n_parts)

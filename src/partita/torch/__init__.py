@@ -28,6 +28,7 @@ from partita.torch.distributions import (
     LinearChain,
     ProjectiveTree,
     SegmentChain,
+    SiblingTree,
     SpanningTree,
 )
 
@@ -37,6 +38,7 @@ __all__ = [
     "LinearChain",
     "ProjectiveTree",
     "SegmentChain",
+    "SiblingTree",
     "SpanningTree",
     "TensorDistribution",
     "nn",

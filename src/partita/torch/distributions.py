@@ -9,6 +9,7 @@ from partita.distribution import (
     linear_chain,
     projective_tree,
     segment_chain,
+    sibling_tree,
     spanning_tree,
 )
 from partita.torch.base import TensorDistribution
@@ -33,6 +34,16 @@ class SpanningTree(TensorDistribution, of=spanning_tree.SpanningTree, parts="arc
     >>> p = ptt.SpanningTree(torch.zeros(2, 4, 4), n_words=torch.tensor([2, 3]))
     >>> p.log_partition.exp().round(decimals=3)
     tensor([ 3., 16.])
+    """
+
+
+class SiblingTree(TensorDistribution, of=sibling_tree.SiblingTree, parts=sibling_tree.SiblingParts):
+    """Projective trees of the second order; arguments as those of `partita.SiblingTree`.
+
+    >>> import partita.torch as ptt
+    >>> p = ptt.SiblingTree(torch.zeros(4, 4), torch.zeros(4, 4, 4), single_root=True)
+    >>> p.log_partition.exp().round(decimals=3)
+    tensor(7.)
     """
 
 

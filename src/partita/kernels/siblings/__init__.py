@@ -1,0 +1,1 @@
+"""Projective trees with sibling parts: Eisner's algorithm of the second order."""
