@@ -5,7 +5,8 @@
 # n words is cut into segments of at most `longest` words, and each segment gets a tag. Two arrays
 # hold the scores: `segments[first, length - 1, tag]`, which may depend on all words of the segment,
 # and `pairwise[tag, next tag]` for neighbouring segments. A structure is an array with a row
-# (first, end, tag) for each segment.
+# (first, end, tag) for each segment. The library has this structure too, with kernels of its own:
+# `pt.SegmentChain`.
 #
 # ## The steps of the dynamic program
 #

@@ -13,6 +13,7 @@ from oracle import Oracle
 from partita.kernels.chains import gibbs as chain_gibbs
 from partita.kernels.forests import resample as forest_resample
 from partita.kernels.forests import sample as forest_sample
+from partita.kernels.segments import gibbs as segment_gibbs
 from partita.kernels.trees import gibbs as tree_gibbs
 from partita.structures.resampling import Resampling, random_partners, random_visits, resampled
 
@@ -27,7 +28,7 @@ def uncompiled(monkeypatch):
 
     No kernel imports from these modules but those that are here: others would keep what is patched.
     """
-    for module in (chain_gibbs, tree_gibbs, forest_resample, forest_sample):
+    for module in (chain_gibbs, segment_gibbs, tree_gibbs, forest_resample, forest_sample):
         for name, function in list(vars(module).items()):
             if hasattr(function, "py_func"):
                 monkeypatch.setattr(module, name, function.py_func)
@@ -84,6 +85,23 @@ def tag_step(p, word):
     return step
 
 
+def segment_step(p, word):
+    sets, size = p.structures, p.structures.n_tags * (p.structures.n_tags + 1)
+    n_words = int(sets.n_words[0])
+
+    def step(rows, rng):
+        first, end, tag = np.reshape(rows, (-1, 3)).T
+        is_first, tags = np.isin(np.arange(n_words), first), np.repeat(tag, end - first)
+        segment_gibbs.visit(
+            p.scores, 0, p.scores.size - sets.n_tags**2, n_words, sets.longest, sets.n_tags, word,
+            rng.random(), is_first, tags, np.empty(size), np.empty(size),
+        )  # fmt: skip
+        first = np.flatnonzero(is_first)
+        return np.stack([first, [*first[1:], n_words], tags[first]], axis=1).ravel().tolist()
+
+    return step
+
+
 def head_step(p, word, partner):
     trees, width = p.structures, p.structures.n_words[0] + 1
     arcs = p.scores.reshape(width, width)
@@ -115,6 +133,29 @@ def test_tags_are_in_balance_and_all_are_reached(name, kind, n_words):
         check_balance(transitions, truth)
     if kind in ("normal", "ties"):
         assert is_irreducible(sum(steps))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_words, longest", [(1, 2), (2, 1), (3, 2), (4, 3)])
+def test_segments_are_in_balance_and_all_are_reached(kind, n_words, longest):
+    rng = np.random.default_rng(n_words)
+    scores = rng.normal(size=(n_words, longest, 2)), rng.normal(size=(2, 2))
+    scores = tuple(changed(array, kind, rng) for array in scores)
+    scores[0][:, 0, 0], scores[1][0, 0] = 0.0, 0.0  # something is possible
+    p, truth = pt.SegmentChain(*scores), BY_NAME["segments"].oracle(scores)
+    rows = [structure.ravel() for structure in truth.structures]
+    steps = [matrix(rows, segment_step(p, word)) for word in range(n_words)]
+    for transitions in steps:
+        check_balance(transitions, truth)
+    if kind in ("normal", "ties"):
+        assert is_irreducible(sum(steps))
+
+
+def test_segments_of_a_batch_are_resampled():
+    rng = np.random.default_rng(0)
+    p = pt.SegmentChain([rng.normal(size=(n, 3, 2)) for n in (4, 1, 5)], np.zeros((2, 2)))
+    found = resampled(p.structures, p.scores, p.argmax, 3, rng)
+    assert np.isfinite(p.score(found)).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,6 +6,7 @@ import pytest
 import partita as pt
 from cases import all_segmentations, flat
 from oracle import Oracle
+from partita.kernels.segments import log as segment_log
 
 
 def random_scores(n_words, longest, n_tags, seed=0, scale=1.0):
@@ -68,21 +69,56 @@ def test_segments_behind_the_end_are_ignored():
 @pytest.mark.parametrize(
     "rows, message",
     [
-        ([[0, 2, 0]], "is none"),
-        ([[0, 2, 0], [1, 3, 0]], "is none"),
-        ([[0, 3, 0], [0, 3, 0]], "is none"),
-        ([[0, 1, 0], [2, 3, 0]], "is none"),
-        ([[0, 3, 2]], "has segments"),
-        ([[0, 0, 0], [0, 3, 0]], "has segments"),
+        ([[0, 2, 0]], "from where the last one ended"),
+        ([[0, 2, 0], [1, 3, 0]], "from where the last one ended"),
+        ([[0, 3, 0], [0, 3, 0]], "from where the last one ended"),
+        ([[0, 1, 0], [2, 3, 0]], "from where the last one ended"),
+        ([[0, 3, 2]], "from where the last one ended"),
+        ([[0, 0, 0], [0, 3, 0]], "from where the last one ended"),
         ([[0, 3]], "expected rows"),
         ([[0.0, 3.0, 0.0]], "expected rows"),
-        (np.zeros((0, 3), dtype=int), "is none"),
+        (np.zeros((0, 3), dtype=int), "from where the last one ended"),
     ],
 )
 def test_rows_that_are_no_structure(rows, message):
     p = pt.SegmentChain(np.zeros((3, 3, 2)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match=message):
         p.score(rows)
+
+
+@pytest.mark.parametrize("n_tags", [2, 5, 8])
+def test_both_paths_agree(n_tags):
+    sentences = [random_scores(n, 6, n_tags, seed=3) for n in (30, 1, 12, 7, 40)]
+    for segments, _ in sentences[:3]:
+        segments[np.random.default_rng(0).random(segments.shape) < 0.3] = -np.inf
+        segments[:, 0, 0] = 0.0
+        segments[5 % len(segments), :, :] = -np.inf  # no segment begins here
+        segments[max(5 % len(segments) - 1, 0), 1:3, :] = 0.0
+        segments[0, 0, 1] = -1.0
+    p = pt.SegmentChain([s for s, _ in sentences], [t for _, t in sentences])
+    sets, every = p.structures, np.arange(len(sentences))
+    log_partition, marginals = np.empty(len(sentences)), np.empty(sets.n_parts)
+    segment_log.infer(p.scores, None, *sets.shape, every, log_partition, marginals)
+    assert p.inference.state[-1].all()
+    close(p.log_partition, log_partition)
+    close(p.inference.marginals, marginals)
+    direction, product = np.random.default_rng(1).normal(size=sets.n_parts), np.empty(sets.n_parts)
+    segment_log.infer(p.scores, direction, *sets.shape, every, log_partition, product)
+    close(p.flat_covariance_product(direction), product)
+
+
+def test_what_would_underflow_is_done_in_logarithms():
+    segments, pairwise = random_scores(6, 3, 3, seed=5)
+    pairwise[0, :] = -800.0
+    pairwise[:, 0] = -800.0
+    segments[:, :, 1:] -= 900.0
+    segments[0, :, 0] = -np.inf
+    p, truth = pt.SegmentChain(segments, pairwise), truth_of((segments, pairwise))
+    assert not p.inference.state[-1].any()
+    close(p.log_partition, truth.log_partition)
+    close(flat(p.marginals), truth.marginals)
+    direction = np.random.default_rng(1).normal(size=truth.scores.size)
+    close(p.flat_covariance_product(direction), truth.covariance @ direction)
 
 
 def test_a_batch_with_tables_of_its_own():
