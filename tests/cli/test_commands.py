@@ -18,7 +18,9 @@ def test_from_file_to_tags(run, kind):
     status, out, err = run(f"predict {kind}.model raw.txt")
     assert (status, out.split("\n")[:2]) == (0, ["the\tDET", "small\tADJ"])
     assert out.count("\n\n") == 2
-    assert "Reading raw.txt: plain text\nRead raw.txt: 2 sentences, 6 words" in err
+    assert "Reading raw.txt: plain text\n" in err
+    assert "Plain text: punctuation is split off words" in err
+    assert "Read raw.txt: 2 sentences, 6 words" in err
 
 
 @pytest.mark.parametrize("kind", ["tagger", "hmm"])
@@ -59,6 +61,29 @@ def test_columns_get_a_new_column(run):
 def test_a_column_to_replace(run):
     status, out, _ = run("predict tagger.model train.txt --tag-column -1")
     assert (status, out.split("\n")[0]) == (0, "the DET")
+
+
+def test_running_text(run, tmp_path):
+    (tmp_path / "text").write_text("The dog, a cat (the small one) bark.\n")
+    _, out, err = run("predict tagger.model {path}", path=tmp_path / "text")
+    words = "The dog , a cat ( the small one ) bark ."
+    assert [line.split("\t")[0] for line in out.split("\n") if line] == words.split()
+    assert "Writing columns: FORM, predicted\n" in err
+    _, out, err = run("predict tagger.model {path} --pretokenised", path=tmp_path / "text")
+    assert out.split("\n")[1].startswith("dog,\t")
+    assert "punctuation" not in err
+
+
+def test_the_column_that_looks_like_tags(run, tmp_path):
+    # As in the citations of Cora: word, tag, and features that differ at almost every word.
+    rows = [f"w{n % 9}\t{'AB'[n % 2]}\tf{n}\n" + "\n" * (n % 10 == 9) for n in range(200)]
+    (tmp_path / "cora").write_text("".join(rows))
+    status, _, err = run("train tagger {folder}/cora -o {folder}/m", folder=tmp_path)
+    assert status == 0
+    assert "The last column has too many values for tags; column '1' has few." in err
+    assert Tagger.load(tmp_path / "m").tags_ == ("A", "B")
+    run("train tagger {folder}/cora --tag-column 2 -o {folder}/m", folder=tmp_path)
+    assert len(Tagger.load(tmp_path / "m").tags_) == 200
 
 
 def test_more_sequences_than_there_are(run, tmp_path):

@@ -122,9 +122,12 @@ def test_who_gets_a_display(monkeypatch):
     assert isinstance(choose_display(None, Terminal()), PlainDisplay)
 
 
-def test_display_only_if_asked_or_on_a_terminal(capsys, corpus):
+def test_display_only_if_asked_or_on_a_terminal(capsys, corpus, monkeypatch):
     train(corpus, LBFGS(n_iterations=2))
     assert capsys.readouterr().err == ""
+    train(corpus, LBFGS(n_iterations=2), progress=True)
+    assert capsys.readouterr().err == ""  # done before the first line is due
+    monkeypatch.setattr("partita.training.progress.SECONDS_BETWEEN", 0.0)
     train(corpus, LBFGS(n_iterations=2), progress=True)
     captured = capsys.readouterr()
     assert "iteration 1: loss" in captured.err

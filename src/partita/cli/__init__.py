@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from partita.cli.heartbeat import signs_of_life
 from partita.cli.options import say_once
 from partita.cli.outputs import check_files
 from partita.cli.parser import build_parser
@@ -29,7 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     say_once.cache_clear()
     try:
         check_files(options)
-        status = options.run(options)
+        with signs_of_life():
+            status = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("partita: interrupted; nothing was written.", file=sys.stderr)

@@ -9,8 +9,15 @@ DECODER = Argument(
     "decoder",
     str,
     "best",
-    "the likeliest structure; the one with the fewest wrong parts to be expected; or, for parsers, "
-    "the likeliest tree together with its relations",
+    "the likeliest answer, or the one with the fewest wrong parts to be expected",
+    ("best", "risk"),
+)
+TREE_DECODER = Argument(
+    "decoder",
+    str,
+    "best",
+    "the likeliest tree, the one with the fewest wrong heads to be expected, or the likeliest one "
+    "together with its relations",
     ("best", "risk", "joint"),
 )
 PROBABILITY = Argument("probability", bool, False, "write that of each word's answer")
@@ -21,7 +28,8 @@ TAG_COLUMN = Argument(
     "tag_column",
     str,
     None,
-    "of the tags (default: as in training; then UPOS in CoNLL-U, else the last column)",
+    "of the tags (default: as in training; then UPOS in CoNLL-U, else the last column, "
+    "or the one whose values look like tags)",
     metavar="COLUMN",
 )
 TARGET = Argument(
@@ -39,7 +47,7 @@ FIXED = Argument(
 def check_counts(options: Options, names: Sequence[str]) -> None:
     """Arguments that count something are 1 or more, where they are given."""
     for name in names:
-        value = getattr(options, name)
+        value = getattr(options, name, None)
         if value is not None and value < 1:
             raise ValueError(f"{flag_of(name)} is {value}; expected 1 or more.")
 
@@ -87,6 +95,7 @@ def contribution_lines(
     contributions: Sequence[tuple[int | str, str, float]], words: Sequence[str], n_features: int
 ) -> Iterator[str]:
     """What each feature adds to the lead of an answer, the first `n_features` of them by name."""
+    yield f"  {'lead':>9}  word: feature"
     for place, feature, value in contributions[:n_features]:
         name = place if isinstance(place, str) else repr(words[place])
         yield f"  {value:+9.3f}  {name}: {feature}"

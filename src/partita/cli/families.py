@@ -1,15 +1,17 @@
 """Commands that do something else with each kind of model: families of kinds, one module each.
 
 A command lists its families; each says which kinds of model it is for, which arguments it takes
-beside those of the command, and what to run. An argument that several families take is one object.
+beside those of the command, and what to run. An argument that several families take is one object,
+or has one name and other choices in each.
 """
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from partita.cli.models import Model
+from partita.cli.models import ESTIMATORS, Model, kind_of_file
 from partita.cli.options import Argument, Options, add_arguments, flag_of
+from partita.cli.parser import Parser
 
 
 @dataclass(frozen=True)
@@ -23,14 +25,40 @@ class Family:
     arguments: tuple[Argument, ...] = ()
 
 
-def add_families(parser: argparse.ArgumentParser, families: Sequence[Family]) -> None:
-    """The arguments of all families, in groups that say whose they are."""
-    groups: dict[tuple[str, ...], list[Argument]] = {}
-    for argument in dict.fromkeys(each for family in families for each in family.arguments):
-        owners = tuple(family.title for family in families if argument in family.arguments)
-        groups.setdefault(owners, []).append(argument)
-    for owners, arguments in groups.items():
-        add_arguments(parser, arguments, "for " + " and ".join(owners))
+def add_families(parser: Parser, families: Sequence[Family]) -> None:
+    """Arguments of families when the command is used; its help on a model has those of its kind."""
+    parser.fill = lambda each: _add_families(each, families)
+    titles = [family.title for family in families]
+    note = "With a MODEL (or a kind of it) beside --help, this shows only what there is for it."
+    if len(titles) > 1:
+        parser.epilog = " ".join(filter(None, [parser.epilog, note]))
+
+
+def _add_families(parser: Parser, families: Sequence[Family]) -> None:
+    """The arguments of the families, in groups that say whose they are."""
+    kind = next(filter(None, map(_kind, parser.given)), None) if parser.is_asked_for_help else None
+    families = [each for each in families if kind in each.kinds] or families
+    owners: dict[str, list[str]] = {}
+    merged: dict[str, Argument] = {}
+    for family in families:
+        for each in family.arguments:
+            owners.setdefault(each.name, []).append(family.title)
+            merged[each.name] = _merged(merged.get(each.name), each)
+    for titles in dict.fromkeys(map(tuple, owners.values())):
+        chosen = [merged[name] for name, found in owners.items() if tuple(found) == titles]
+        add_arguments(parser, chosen, "for " + " and ".join(titles))
+
+
+def _kind(word: str) -> str | None:
+    """The kind of model that a word of the command line names, or that a file holds."""
+    return word if word in ESTIMATORS else kind_of_file(word)
+
+
+def _merged(one: Argument | None, other: Argument) -> Argument:
+    """An argument of two families: whatever either of them takes."""
+    if one is None or one.choices is None or other.choices is None:
+        return other if one is None else one
+    return replace(one, choices=tuple(dict.fromkeys([*one.choices, *other.choices])))
 
 
 def run_family(families: Sequence[Family], model: Model, options: Options) -> int | None:
@@ -42,13 +70,19 @@ def run_family(families: Sequence[Family], model: Model, options: Options) -> in
             f"{model.path} holds a model of kind {model.kind!r}, which this command cannot use; "
             f"expected one of {kinds}."
         )
-    given = vars(options)
+    given, own = vars(options), {each.name: each for each in family.arguments}
     for other in families:
         for argument in other.arguments:
-            if argument.name in given and argument not in family.arguments:
+            if argument.name in given and argument.name not in own:
                 raise ValueError(
                     f"{flag_of(argument.name)} is for {other.title}, and {model.path} holds a "
                     f"model of kind {model.kind!r}. Leave it out."
                 )
+    for name, argument in own.items():
+        if argument.choices and given.get(name, argument.default) not in (None, *argument.choices):
+            raise ValueError(
+                f"{flag_of(name)} is {given[name]!r}; expected one of "
+                f"{', '.join(argument.choices)} for {family.title}."
+            )
     defaults = {argument.name: argument.default for argument in family.arguments}
     return family.run(model, argparse.Namespace(**{**defaults, **given}))

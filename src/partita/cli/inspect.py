@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from partita.cli.answers import check_counts
 from partita.cli.models import Model, load_model
-from partita.cli.options import Commands, Options, add_command, write
+from partita.cli.options import Commands, Options, add_command
+from partita.cli.results import add_json, report_measures, write_results
 
 
 def add(commands: Commands) -> None:
@@ -19,15 +21,22 @@ def add(commands: Commands) -> None:
         metavar="N",
         help="features (or words) to show for each tag (default: 10)",
     )
+    add_json(parser)
 
 
 def run(options: Options) -> None:
     """Print the model."""
+    check_counts(options, ("n_features",))
     model = load_model(options.model)
-    for line in _about(model):
-        write(line)
-    write()
-    write(str(model.estimator.inspect(options.n_features)))
+    report = model.estimator.inspect(options.n_features)
+    measures = {
+        "file": model.path,
+        "kind": model.kind,
+        "column": model.column,
+        "options": model.header.get("options", {}),
+        **report_measures(report),
+    }
+    write_results(options, measures, lambda _: (*_about(model), "", str(report)))
 
 
 def _about(model: Model) -> Iterator[str]:

@@ -76,7 +76,10 @@ def read_labelled(
     tags: Tags = []
     for path in paths:
         document = read_document(path, options)
-        column = tag_column(document, column or options.tag_column)
+        chosen = column or options.tag_column
+        column = tag_column(document, chosen)
+        if chosen is None and document.format == "columns" and column != document.names[-1]:
+            say(f"The last column has too many values for tags; column {column!r} has few.")
         if document.format == "plain":
             raise DataError(
                 document.source,

@@ -17,6 +17,8 @@ ESTIMATORS = {
 }
 """By the name in a model file's header: the module and the class."""
 
+FEW, MANY, CLEAR = 0.1, 0.3, 100
+"""Different values for each word: of tags at most, and of what are no tags; words to see it by."""
 ABOUT = "command"
 """The entry of the header that the command adds to what the estimator writes."""
 
@@ -71,6 +73,17 @@ def is_model(path: str) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
+def kind_of_file(path: str) -> str | None:
+    """The kind of the model in a file; None if it holds none, or is none."""
+    from partita.training.model_file import ModelFileError, read_header
+
+    try:
+        found = read_header(path).get("estimator")
+    except (OSError, ModelFileError):
+        return None
+    return found if found in ESTIMATORS else None
+
+
 def save_model(path: str, estimator: Any, about: Mapping[str, Any]) -> None:
     """Write a model in one step, with what the command must know beside what the estimator does."""
     from partita.estimators import files
@@ -78,14 +91,27 @@ def save_model(path: str, estimator: Any, about: Mapping[str, Any]) -> None:
     files.write(path, estimator, {ABOUT: dict(about)})
 
 
+def _guessed_column(document: Document) -> str:
+    """The last column; or the only other one whose values are few, if those of the last are not."""
+    others, last = document.names[1:-1], document.names[-1]
+    shares = {
+        name: len({value for each in document for value in each.column(name)}) / document.n_words
+        for name in (*others, last)
+    }
+    few = [name for name in others if shares[name] <= FEW]
+    is_clear = document.n_words >= CLEAR and shares[last] > MANY and len(few) == 1
+    return few[0] if is_clear else last
+
+
 def tag_column(document: Document, chosen: str | None) -> str:
     """The column of the tags: as chosen, or UPOS in CoNLL-U, or the last one.
 
-    A negative number counts from the last column.
+    If the last one has too many values for tags and one other column has not, it is that one. A
+    negative number counts from the last column.
     """
     names = document.names
     if chosen is None:
-        return "UPOS" if document.format == "conllu" else names[-1]
+        return "UPOS" if document.format == "conllu" else _guessed_column(document)
     if chosen not in names and chosen.startswith("-") and chosen[1:].isdigit():
         number = int(chosen)
         return names[number] if -number <= len(names) else chosen

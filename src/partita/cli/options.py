@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from partita.cli.parser import Parser
 from partita.data.errors import DataError
-from partita.data.formats import FORMATS, Document, read_sentences
+from partita.data.formats import FORMATS, Document, count, read_sentences
 from partita.data.streams import stream_documents
+from partita.data.tokens import split_at_blanks, tokenise
 
 if TYPE_CHECKING:
     from partita.estimators.options import Declared, Option
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 Options: TypeAlias = argparse.Namespace
-BATCH = 1000
 MODEL = "MODEL"
 """The metavar of options whose value is the model in a file."""
 
@@ -49,6 +49,26 @@ def add_command(
     return parser
 
 
+FORMAT = Argument("format", str, None, "of the data files (default: as they look)", FORMATS)
+NAMES = Argument(
+    "names",
+    lambda text: name_list(text),
+    None,
+    "names for the columns of CoNLL columns (default: 0,1,...)",
+    metavar="NAME,...",
+)
+PRETOKENISED = Argument(
+    "pretokenised",
+    bool,
+    False,
+    "words of plain text are what is between blanks; else punctuation is split off, too",
+)
+READING = (FORMAT, NAMES, PRETOKENISED)
+"""How to read sentences."""
+BATCH = Argument("batch", int, 1000, "most sentences that are read before they are answered")
+DIAGRAM = Argument("diagram", str, None, "write a reliability diagram, in SVG", metavar="FILE")
+
+
 def add_arguments(
     parser: argparse.ArgumentParser,
     arguments: Sequence[Argument],
@@ -63,7 +83,8 @@ def add_arguments(
         default = f" (default: {argument.default})" if has_default else ""
         text = (argument.help + default).replace("%", "%%")
         if is_switch:
-            action = argparse.BooleanOptionalAction
+            # What is off anyway needs no flag to be off.
+            action = "store_true" if argument.default is False else argparse.BooleanOptionalAction
             group.add_argument(flag, action=action, default=argparse.SUPPRESS, help=text)
             continue
         group.add_argument(
@@ -218,23 +239,16 @@ def make_estimator(options: Options, kind: str, **more: Any) -> Any:
     from partita.cli.models import estimator_class
 
     owner = estimator_class(kind)
-    estimator = owner(**{**read_options(options, owner), **more})
+    # Whoever calls a command sees how far it is, also in a file of messages.
+    estimator = owner(**{"progress": True, **read_options(options, owner), **more})
     estimator.check()
     return estimator
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """How to read data files."""
-    group = parser.add_argument_group("data files")
-    group.add_argument(
-        "--format", choices=FORMATS, help="of the data files (default: as they look)"
-    )
-    group.add_argument(
-        "--names",
-        type=name_list,
-        metavar="NAME,...",
-        help="names for the columns of CoNLL columns (default: 0,1,...)",
-    )
+    """How to read data files, for a command that does the same with every kind of model."""
+    add_arguments(parser, READING, "data files")
+    parser.set_defaults(**{each.name: each.default for each in READING})
 
 
 def add_tag_column(parser: argparse.ArgumentParser) -> None:
@@ -242,18 +256,8 @@ def add_tag_column(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tag-column",
         metavar="COLUMN",
-        help="of the tags (default: as in training; then UPOS in CoNLL-U, else the last column)",
-    )
-
-
-def add_batch(parser: argparse.ArgumentParser) -> None:
-    """How many sentences are read before they are answered."""
-    parser.add_argument(
-        "--batch",
-        type=int,
-        default=BATCH,
-        metavar="N",
-        help=f"most sentences that are read before they are answered (default: {BATCH})",
+        help="of the tags (default: as in training; then UPOS in CoNLL-U, else the last column, or "
+        "the one whose values look like tags)",
     )
 
 
@@ -263,22 +267,39 @@ def read_documents(path: str, options: Options) -> Iterator[Document]:
         raise ValueError(f"--batch is {options.batch}; expected 1 or more.")
     n_sentences, n_words, source = 0, 0, ""
     documents = stream_documents(
-        path, format=options.format, names=options.names, most=options.batch
+        path,
+        format=options.format,
+        names=options.names,
+        most=options.batch,
+        tokeniser=_tokeniser(options),
     )
     for document in documents:
         if not source:
             source = document.source
             say(f"Reading {source}: {document.kind}")
+            _say_tokeniser(document, options)
         n_sentences, n_words = n_sentences + len(document), n_words + document.n_words
         yield document
-    say(f"Read {source}: {n_sentences:,} sentences, {n_words:,} words")
+    say(f"Read {source}: {count(n_sentences, 'sentence')}, {count(n_words, 'word')}")
 
 
 def read_document(path: str, options: Options) -> Document:
     """The sentences of a file; says what was taken."""
-    document = read_sentences(path, format=options.format, names=options.names)
+    document = read_sentences(
+        path, format=options.format, names=options.names, tokeniser=_tokeniser(options)
+    )
     say(f"Read {document.description}")
+    _say_tokeniser(document, options)
     return document
+
+
+def _tokeniser(options: Options) -> Callable[[str], list[str]]:
+    return split_at_blanks if options.pretokenised else tokenise
+
+
+def _say_tokeniser(document: Document, options: Options) -> None:
+    if document.format == "plain" and not options.pretokenised:
+        say_once("Plain text: punctuation is split off words (--pretokenised: it is not)")
 
 
 def name_list(text: str) -> list[str]:

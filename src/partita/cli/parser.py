@@ -11,7 +11,8 @@ from partita import __version__
 
 EPILOG = """\
 A model file knows what it is, and data files show it: CoNLL-U, CoNLL columns or plain text, also
-compressed (.gz); - is standard input. "partita COMMAND --help" explains a command.
+compressed (.gz); - is standard input. "partita COMMAND --help" explains a command, and
+"partita predict MODEL --help" what there is for this model; so for evaluate, explain and select.
 
   partita train tagger train.conllu -o pos.model
   partita evaluate pos.model dev.conllu
@@ -26,16 +27,19 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are a sentence, not a page, and name what was probably meant.
 
     Arguments that take long to find, since a model's class must be imported, are added by `fill`
-    when the command is used; so that `partita --help` answers at once.
+    when the command is used; so that `partita --help` answers at once. What comes behind the
+    command is in `given` then.
     """
 
     fill: "Callable[[Parser], None] | None" = None
+    given: Sequence[str] = ()
     used: "list[Parser]" = []
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> Any:
         """Fill first, and remember that this command was used."""
+        self.given = sys.argv[1:] if args is None else list(args)
         self._filled()
         self.used.append(self)
         return super().parse_known_args(args, namespace)
@@ -44,6 +48,11 @@ class Parser(argparse.ArgumentParser):
         """All arguments, also those that are filled in late."""
         self._filled()
         return super().format_help()
+
+    @property
+    def is_asked_for_help(self) -> bool:
+        """Whether nothing else is asked."""
+        return not {"-h", "--help"}.isdisjoint(self.given)
 
     def _filled(self) -> None:
         if self.fill is not None:
@@ -75,7 +84,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> Parser:
     """The parser of the whole command line."""
-    from partita.cli import compile, demo, inspect, select, simulate
+    from partita.cli import compile, completion, demo, inspect, select, simulate
     from partita.cli.evaluate import command as evaluate
     from partita.cli.explain import command as explain
     from partita.cli.predict import command as predict
@@ -91,6 +100,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"partita {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
-    for module in (train, predict, evaluate, inspect, explain, select, simulate, compile, demo):
+    modules = (train, predict, evaluate, inspect, explain, select, simulate)
+    for module in (*modules, compile, completion, demo):
         module.add(commands)
     return parser

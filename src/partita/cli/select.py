@@ -1,8 +1,9 @@
 """`partita select MODEL UNLABELLED`: the next sentences, or spans of words, to label."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from partita.cli.answers import check_counts
 from partita.cli.families import Family, run_family
 from partita.cli.labels import add_fixed, fixed_tags
 from partita.cli.models import Model, load_model, tag_column
@@ -17,8 +18,8 @@ from partita.cli.options import (
     given,
     read_document,
     say,
-    write,
 )
+from partita.cli.results import Measures, write_results
 from partita.data.formats import Document, Format, write_sentences
 from partita.data.schemes import UNKNOWN
 from partita.data.sentences import Sentence
@@ -65,6 +66,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--list", action="store_true", help="only list the choices: value, file, lines, words"
     )
+    parser.add_argument(
+        "--json", action="store_true", help="list them as one JSON object, for programs"
+    )
     add_fixed(parser)
     add_tag_column(parser)
     add_reading(parser)
@@ -73,8 +77,7 @@ def add(commands: Commands) -> None:
 
 def run(options: Options) -> None:
     """Rank, and write what comes first."""
-    if options.batch_words < 1:
-        raise ValueError(f"--batch-words is {options.batch_words}; expected 1 or more.")
+    check_counts(options, ("batch_words", "n_words", "k"))
     run_family(FAMILIES, load_model(options.model), options)
 
 
@@ -90,8 +93,10 @@ def _tags(model: Model, options: Options) -> None:
     chosen = take(ranked, options.batch_words)
     n_words = sum(choice.n_words for choice in chosen)
     say(f"Chose {n_words:,} words in {len(chosen):,} of {len(document):,} sentences")
-    if options.list:
-        _list(document, chosen)
+    if options.list or options.json:
+        choices = [_described(document, choice) for choice in chosen]
+        measures = {"strategy": options.strategy, "words": n_words, "choices": choices}
+        write_results(options, measures, _lines)
         return
     numbers = [choice.sentence for choice in chosen]
     known = None if fixed is None else [fixed[number] for number in numbers]
@@ -134,12 +139,22 @@ def _to_label(
     return kept.replaced(column, tags)
 
 
-def _list(document: Document, chosen: Sequence[Any]) -> None:
-    write("value\tfile\tfirst line\tlast line\twords")
-    for choice in chosen:
-        sentence = document[choice.sentence]
-        words = sentence.column("FORM" if "FORM" in sentence.names else sentence.names[0])
-        is_plain = document.format == "plain"
-        lines = [sentence.line(0 if is_plain else end) for end in (choice.first, choice.last)]
-        text = " ".join(words[choice.first : choice.last + 1])
-        write(f"{choice.value:.6g}\t{sentence.source}\t{lines[0]}\t{lines[1]}\t{text}")
+def _described(document: Document, choice: Any) -> Measures:
+    """A choice, with where its words are."""
+    sentence = document[choice.sentence]
+    words = sentence.column("FORM" if "FORM" in sentence.names else sentence.names[0])
+    ends = (0, 0) if document.format == "plain" else (choice.first, choice.last)
+    return {
+        "value": choice.value,
+        "file": sentence.source,
+        "first_line": sentence.line(ends[0]),
+        "last_line": sentence.line(ends[1]),
+        "words": words[choice.first : choice.last + 1],
+    }
+
+
+def _lines(measures: Any) -> Iterator[str]:
+    yield "value\tfile\tfirst line\tlast line\twords"
+    for each in measures["choices"]:
+        place = f"{each['file']}\t{each['first_line']}\t{each['last_line']}"
+        yield f"{each['value']:.6g}\t{place}\t{' '.join(each['words'])}"

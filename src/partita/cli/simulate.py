@@ -1,7 +1,10 @@
 """`partita simulate KIND POOL TEST`: what active learning would save, replayed on labelled data."""
 
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
+from partita.cli.answers import check_counts
 from partita.cli.labels import read_labelled
 from partita.cli.models import estimator_class
 from partita.cli.options import (
@@ -17,9 +20,9 @@ from partita.cli.options import (
     make_estimator,
     name_list,
     say,
-    write,
 )
 from partita.cli.parser import Parser
+from partita.cli.results import add_json, write_results
 from partita.cli.select import RANKING, STRATEGIES
 from partita.cli.train.taggers import HELP
 from partita.data.schemes import SCHEMES
@@ -52,6 +55,7 @@ def add(commands: Commands) -> None:
             help="of the full accuracy that should be reached (default: 0.99)",
         )
         each.add_argument("--diagram", metavar="FILE", help="write the curves, in SVG")
+        add_json(each)
         each.add_argument("--convert", choices=SCHEMES, help="learn chunks in this scheme")
         add_tag_column(each)
         add_reading(each)
@@ -63,6 +67,7 @@ def run(options: Options) -> None:
     """Replay, and print the curves and the words that are needed."""
     from partita.estimators.tagging.simulation import CurvePoint, TaggedCorpus, simulate
 
+    _check(options)
     estimator = make_estimator(options, options.kind)
     pool = read_labelled([options.pool], options)
     test = read_labelled([options.test], options)
@@ -80,16 +85,38 @@ def run(options: Options) -> None:
         # One seed for the models and for chance.
         seed=estimator.seed,
     )
-    write("strategy\twords\taccuracy")
-    for strategy, curve in {**result.curves, "all": [result.full]}.items():
-        for point in curve:
-            write(f"{strategy}\t{point.n_words}\t{point.accuracy:.6f}")
-    for strategy, n_words in result.words_needed(options.share).items():
+    needed = result.words_needed(options.share)
+    measures = {
+        "curves": {**result.curves, "all": [result.full]},
+        "share": options.share,
+        "words_needed": needed,
+    }
+    write_results(options, measures, _lines)
+    for strategy, n_words in needed.items():
         found = "never reached" if n_words is None else f"{n_words:,.0f} words"
         say(f"{options.share:.0%} of the accuracy with all labels by {strategy}: {found}")
     if options.diagram is not None:
         write_text(options.diagram, result.diagram().text)
         say(f"Wrote {options.diagram}")
+
+
+def _check(options: Options) -> None:
+    """The arguments, before any data are read."""
+    check_counts(options, ("seed_words", "batch_words", "max_words", "n_words", "k"))
+    for name in getattr(options, "strategies", ()):
+        if name not in STRATEGIES:
+            raise ValueError(
+                f"--strategies has {name!r}; expected some of {', '.join(STRATEGIES)}."
+            )
+    if not 0 < options.share <= 1:
+        raise ValueError(f"--share is {options.share}; expected a number above 0, and at most 1.")
+
+
+def _lines(measures: Any) -> Iterator[str]:
+    yield "strategy\twords\taccuracy"
+    for strategy, curve in measures["curves"].items():
+        for point in curve:
+            yield f"{strategy}\t{point.n_words}\t{point.accuracy:.6f}"
 
 
 def _add_options(kind: str, parser: Parser) -> None:

@@ -8,6 +8,7 @@ from partita.data.constraints import ExpectationConstraint, read_constraints, wr
 from partita.data.errors import DataError
 from partita.data.formats import Document, read_sentences, write_sentences
 from partita.data.sentences import Sentence
+from partita.data.tokens import tokenise
 
 __all__ = [
     "Alignment",
@@ -23,6 +24,7 @@ __all__ = [
     "read_conllu",
     "read_constraints",
     "read_sentences",
+    "tokenise",
     "write_alignments",
     "write_columns",
     "write_conllu",

@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias, get_args, overload
 
 from partita.data.columns import DOCUMENT_START, columns_text, parse_columns
 from partita.data.conllu import conllu_text, parse_conllu
-from partita.data.plain import parse_plain, plain_text
+from partita.data.plain import Tokeniser, parse_plain, plain_text
 from partita.data.sentences import Sentence
 from partita.data.text import read_text, source_name, without_blanks, write_text
+from partita.data.tokens import split_at_blanks
 from partita.files import StrPath
 
 Format: TypeAlias = Literal["conllu", "columns", "plain"]
@@ -63,7 +64,7 @@ class Document(Sequence[Sentence]):
     @property
     def description(self) -> str:
         """What was read, for a line of progress."""
-        sizes = f"{_count(len(self), 'sentence')}, {_count(self.n_words, 'word')}"
+        sizes = f"{count(len(self), 'sentence')}, {count(self.n_words, 'word')}"
         return f"{self.source}: {self.kind}, {sizes}"
 
     @property
@@ -71,23 +72,34 @@ class Document(Sequence[Sentence]):
         """The format in words."""
         title = _TITLES[self.format]
         if self.format == "columns":
-            title += f" ({_count(len(self.names), 'column')})"
+            title += f" ({count(len(self.names), 'column')})"
         return title
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count(1, "word"), count(1200, "word")
+    ('1 word', '1,200 words')
+    """
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def read_sentences(
-    path: StrPath, *, format: Format | None = None, names: Sequence[str] | None = None
+    path: StrPath,
+    *,
+    format: Format | None = None,
+    names: Sequence[str] | None = None,
+    tokeniser: Tokeniser = split_at_blanks,
 ) -> Document:
     """The sentences of a file, in the format that it seems to have (or the one that is given).
 
     `names` are for the columns of CoNLL columns, and the first for the words of plain text. `-`
-    is standard input; `.gz` is decompressed.
+    is standard input; `.gz` is decompressed. `tokeniser` is for plain text, see `parse_plain`.
     """
-    return parse_sentences(read_text(path), format=format, names=names, source=source_name(path))
+    return parse_sentences(
+        read_text(path), format=format, names=names, source=source_name(path), tokeniser=tokeniser
+    )
 
 
 def parse_sentences(
@@ -96,6 +108,7 @@ def parse_sentences(
     format: Format | None = None,
     names: Sequence[str] | None = None,
     source: str = "<text>",
+    tokeniser: Tokeniser = split_at_blanks,
 ) -> Document:
     """The sentences of a text; see `read_sentences`."""
     if format is not None and format not in FORMATS:
@@ -106,7 +119,8 @@ def parse_sentences(
     elif format == "columns":
         sentences = parse_columns(text, names, source)
     else:
-        sentences = parse_plain(text, names[0] if names else "FORM", source)
+        name = names[0] if names else "FORM"
+        sentences = parse_plain(text, name, source, tokeniser=tokeniser)
     return Document(tuple(sentences), format, source)
 
 

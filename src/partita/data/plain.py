@@ -1,34 +1,46 @@
-"""Plain text: one sentence a line, words separated by blanks."""
+"""Plain text: one sentence a line, words separated by blanks, or found by a tokeniser."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from partita.data.errors import DataError
 from partita.data.sentences import Sentence
 from partita.data.text import read_text, source_name, write_text
+from partita.data.tokens import split_at_blanks
 from partita.files import StrPath
 
+Tokeniser = Callable[[str], list[str]]
+"""From a line of text to its words."""
 
-def read_plain(path: StrPath, name: str = "FORM") -> list[Sentence]:
+
+def read_plain(
+    path: StrPath, name: str = "FORM", tokeniser: Tokeniser = split_at_blanks
+) -> list[Sentence]:
     """The sentences of a file; `-` is standard input, and `.gz` is decompressed."""
-    return parse_plain(read_text(path), name, source_name(path))
+    return parse_plain(read_text(path), name, source_name(path), tokeniser=tokeniser)
 
 
 def parse_plain(
-    text: str, name: str = "FORM", source: str = "<text>", first_line: int = 1
+    text: str,
+    name: str = "FORM",
+    source: str = "<text>",
+    first_line: int = 1,
+    tokeniser: Tokeniser = split_at_blanks,
 ) -> list[Sentence]:
     r"""The sentences of a text, with one column; blank lines are kept beside them.
 
-    Lines are numbered from `first_line`.
+    Lines are numbered from `first_line`. Words are separated by blanks, unless there is another
+    tokeniser, such as `partita.data.tokenise`.
 
-    >>> [sentence] = parse_plain("Dogs bark .\n")
+    >>> from partita.data import tokenise
+    >>> [sentence] = parse_plain("Dogs bark.\n", tokeniser=tokenise)
     >>> sentence.column("FORM")
     ('Dogs', 'bark', '.')
     """
     sentences: list[Sentence] = []
     waiting: list[str] = []
     for number, line in enumerate(text.removesuffix("\n").split("\n"), start=first_line):
-        words = tuple(word for word in line.replace("\t", " ").split(" ") if word)
+        words = tuple(tokeniser(line))
         if words:
             before = tuple(waiting)
             sentences.append(

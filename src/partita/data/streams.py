@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from partita.data.columns import DOCUMENT_START, parse_columns
 from partita.data.conllu import parse_conllu
 from partita.data.formats import Document, Format, guess_format
-from partita.data.plain import parse_plain
+from partita.data.plain import Tokeniser, parse_plain
 from partita.data.text import no_text, read_line_pieces, source_name, without_blanks
+from partita.data.tokens import split_at_blanks
 from partita.files import StrPath
 
 
@@ -16,6 +17,7 @@ def stream_documents(
     format: Format | None = None,
     names: Sequence[str] | None = None,
     most: int = 1000,
+    tokeniser: Tokeniser = split_at_blanks,
 ) -> Iterator[Document]:
     """The sentences of a file, in documents of at most `most` sentences, as they can be read.
 
@@ -33,13 +35,13 @@ def stream_documents(
             waiting = without_blanks(waiting)
         whole = _complete(waiting, format)
         if format is not None and whole:
-            document = _parsed(whole, format, names, source, n_lines + 1, last)
+            document = _parsed(whole, format, names, source, n_lines + 1, last, tokeniser)
             n_lines, last = n_lines + whole.count("\n"), document
             waiting = waiting[len(whole) :]
             yield from _in_parts(document, most)
     if waiting.strip():
         format = format or guess_format(waiting)
-        rest = _parsed(waiting, format, names, source, n_lines + 1, last)
+        rest = _parsed(waiting, format, names, source, n_lines + 1, last, tokeniser)
         yield from _in_parts(rest, most)
     elif last is None:
         raise no_text(path)
@@ -66,12 +68,14 @@ def _parsed(
     source: str,
     first_line: int,
     last: Document | None,
+    tokeniser: Tokeniser,
 ) -> Document:
     """A document out of a piece of the file; columns are those of the piece before it."""
     if format == "conllu":
         sentences = parse_conllu(text, source, first_line)
     elif format == "plain":
-        sentences = parse_plain(text, names[0] if names else "FORM", source, first_line)
+        name = names[0] if names else "FORM"
+        sentences = parse_plain(text, name, source, first_line, tokeniser)
     elif last is None:
         sentences = parse_columns(text, names, source, first_line)
     else:

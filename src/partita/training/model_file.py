@@ -165,10 +165,9 @@ def _read_header(path: str, file: BinaryIO, size: int) -> _Found:
     first = file.tell()
     start = file.read(START)
     if not start.startswith(MAGIC):
-        what = "is empty" if not start else f"begins with {bytes(start[:8])!r}"
         raise ModelFileError(
-            f"{path} {what}; expected a file written by Partita, which begins with {MAGIC!r}. "
-            "Check the path: it may be a data file or another program's model."
+            f"{path} is no model of Partita's: {_described(start)}. Expected a file that `save` or "
+            "`partita train -o` wrote; check the path."
         )
     if len(start) < START:
         raise _damaged(path, f"it ends after {len(start)} bytes")
@@ -188,6 +187,16 @@ def _read_header(path: str, file: BinaryIO, size: int) -> _Found:
         raise _damaged(path, "the checksum of its header does not match")
     file.seek(first + START)
     return _Found(_parsed_header(path, file.read(length)), payload, digests[32:])
+
+
+def _described(start: bytes) -> str:
+    """What a file is that is none of ours, by its first bytes."""
+    if not start:
+        return "it is empty"
+    line = start.split(b"\n")[0].decode(errors="replace").strip()
+    if line.isprintable() and "\N{REPLACEMENT CHARACTER}" not in line:
+        return f"it seems to be a data file, whose first line is {line[:40]!r}"
+    return "it seems to be another program's file"
 
 
 def _parsed_header(path: str, text: bytes) -> dict[str, Any]:

@@ -83,6 +83,9 @@ class PlainDisplay(Display):
         self._n_iterations = n_iterations
         self._first = self._last = None
         self._began = time.monotonic()
+        if not self._is_terminal:
+            # A short run needs no line; a long one has its first when the first is due.
+            self._shown = max(self._shown, self._began)
 
     def show(self, record: Record) -> None:
         """Writes the line, if the last one is old enough."""

@@ -6,7 +6,8 @@ from partita.cli.evaluate import translations as evaluate_translations
 from partita.cli.evaluate import trees as evaluate_trees
 from partita.cli.families import add_families, run_family
 from partita.cli.models import load_model
-from partita.cli.options import Commands, Options, add_command, add_reading
+from partita.cli.options import Commands, Options, add_command
+from partita.cli.results import add_json
 
 FAMILIES = (
     evaluate_tags.FAMILY,
@@ -21,9 +22,8 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "evaluate", run, "compare a model's answers with the right ones")
     parser.add_argument("model", metavar="MODEL", help="file that train wrote")
     parser.add_argument("gold", metavar="GOLD", help="sentences with the right answers")
-    parser.add_argument("--diagram", metavar="FILE", help="write a reliability diagram, in SVG")
+    add_json(parser)
     add_families(parser, FAMILIES)
-    add_reading(parser)
 
 
 def run(options: Options) -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from partita.cli.answers import TARGET
+from partita.cli.answers import TARGET, check_counts
 from partita.cli.bitexts import read_pairs
 from partita.cli.families import Family
 from partita.cli.links import read_links
 from partita.cli.models import Model
-from partita.cli.options import Argument, Options, say, write
+from partita.cli.options import DIAGRAM, Argument, Options, say
 from partita.cli.predict.links import (
     DECODING,
     LIMITS,
@@ -17,6 +17,7 @@ from partita.cli.predict.links import (
     say_not_aligned,
     with_limits,
 )
+from partita.cli.results import write_results
 from partita.data.alignments import Alignment
 from partita.data.text import write_text
 
@@ -26,6 +27,7 @@ ARGUMENTS = (
     *DECODING,
     *LIMITS,
     Argument("samples", int, 1000, "drawn for the intervals"),
+    DIAGRAM,
 )
 
 
@@ -35,18 +37,20 @@ def run(model: Model, options: Options) -> None:
 
     if options.links is None:
         raise ValueError("no right links came; name their file by --links.")
-    if options.samples < 1:
-        raise ValueError(f"--samples is {options.samples}; expected 1 or more.")
+    check_counts(options, ("samples",))
     aligner = with_limits(model, options)
     pairs = read_pairs(options.gold, options.target)
     gold = read_links(options.links, pairs)
     say_not_aligned(aligner, pairs)
     found = aligner.predict(pairs.source, pairs.target, **decoding(options))
-    write(str(alignment_scores(gold, found, n_samples=options.samples)))
-    _calibration(marginals(aligner, pairs, options), gold, options.diagram)
+    scores = alignment_scores(gold, found, n_samples=options.samples)
+    error = _calibration(marginals(aligner, pairs, options), gold, options.diagram)
+    last = f"calibration error  {error:.4f} (of all cells but possible links)"
+    measures = {**scores._asdict(), "calibration_error": error}
+    write_results(options, measures, lambda _: (str(scores), last))
 
 
-def _calibration(found: Sequence[Any], gold: Sequence[Alignment], diagram: str | None) -> None:
+def _calibration(found: Sequence[Any], gold: Sequence[Alignment], diagram: str | None) -> float:
     """Of every link that may be; what is possible only is neither right nor wrong."""
     import numpy as np
 
@@ -63,12 +67,12 @@ def _calibration(found: Sequence[Any], gold: Sequence[Alignment], diagram: str |
         probabilities.append(p[counts])
         right.append(is_sure[counts])
     bins = reliability(np.concatenate(probabilities), np.concatenate(right))
-    error = f"{calibration_error(bins):.4f}"
-    write(f"calibration error  {error} (of all cells but possible links)")
+    error = calibration_error(bins)
     if diagram is not None:
-        title = f"Reliability of links: expected calibration error {error}"
+        title = f"Reliability of links: expected calibration error {error:.4f}"
         write_text(diagram, show.reliability(bins, title=title).text)
         say(f"Wrote {diagram}")
+    return error
 
 
 FAMILY = Family("aligners", ("aligner",), run, ARGUMENTS)

@@ -1,12 +1,14 @@
 """`partita evaluate` for taggers: how good the tags are, and whether probabilities mean it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from partita.cli.answers import DECODER, TAG_COLUMN, table
 from partita.cli.families import Family
 from partita.cli.labels import converted, tags_of
 from partita.cli.models import Model, tag_column
-from partita.cli.options import Argument, Options, read_document, say, write
+from partita.cli.options import DIAGRAM, READING, Argument, Options, read_document, say, write
+from partita.cli.results import Measures, counted, percent, write_results
 from partita.data.errors import DataError
 from partita.data.schemes import UNKNOWN, recognise_scheme
 from partita.data.sentences import Sentence
@@ -21,7 +23,11 @@ ARGUMENTS = (
         False,
         "let each tag of the model stand for the right tag it meets most (for induced tags)",
     ),
+    DIAGRAM,
+    *READING,
 )
+N_NAMED = 8
+"""Tags that a message names."""
 
 Tags = Sequence[Sequence[str]]
 
@@ -40,20 +46,47 @@ def run(model: Model, options: Options) -> None:
             f"no word has a tag in column {column!r}; expected the right tags. Name another "
             "column by --tag-column.",
         )
+    if not options.many_to_one:
+        _check_names(model, gold, column)
     sentences = seen_by(model, document)
     found = predicted(model, sentences, decoder=options.decoder)
     if options.many_to_one:
-        _many_to_one(gold, found)
+        write_results(options, _many_to_one(gold, found), _many_to_one_lines)
         return
     _say_unknown(model, gold)
-    _accuracy(gold, found)
-    _calibration(model, sentences, gold, found, options.diagram)
-    _by_tag(gold, found)
-    if recognise_scheme(gold) is not None:
-        _chunks(gold, found)
+    has_chunks = recognise_scheme(gold) is not None
+    measures = {
+        **_accuracy(gold, found),
+        "calibration_error": _calibration(model, sentences, gold, found, options.diagram),
+        "tags": _by_tag(gold, found),
+        "chunks": _chunks(gold, found) if has_chunks else None,
+    }
+    write_results(options, measures, _lines)
+    if has_chunks and not options.json:
+        from partita.evaluation import chunk_scores
+
+        write()
+        write(str(chunk_scores(gold, found)))
 
 
 FAMILY = Family("taggers", ("tagger", "hmm"), run, ARGUMENTS)
+
+
+def _check_names(model: Model, gold: Tags, column: str) -> None:
+    """Tags that were induced have names of their own, and then no answer would be right."""
+    known, wanted = set(model.estimator.tags_), {tag for row in gold for tag in row} - {UNKNOWN}
+    if known.isdisjoint(wanted):
+        raise ValueError(
+            f"none of the model's tags ({_named(known)}) is among those of column {column!r} "
+            f"({_named(wanted)}), so that no word could be right. If the model found its tags by "
+            "itself, use --many-to-one, which lets each stand for the right tag it meets most; "
+            "else name another column by --tag-column."
+        )
+
+
+def _named(tags: set[str]) -> str:
+    names = sorted(tags)
+    return ", ".join(names[:N_NAMED]) + (", ..." if len(names) > N_NAMED else "")
 
 
 def _known(gold: Tags, found: Tags) -> tuple[list[list[str]], list[list[str]]]:
@@ -74,7 +107,7 @@ def _say_unknown(model: Model, gold: Tags) -> None:
         say(f"Note: {len(others)} words have tags that training never saw: {names}")
 
 
-def _accuracy(gold: Tags, found: Tags) -> None:
+def _accuracy(gold: Tags, found: Tags) -> Measures:
     from partita.evaluation import bootstrap
 
     gold, found = _known(gold, found)
@@ -84,17 +117,18 @@ def _accuracy(gold: Tags, found: Tags) -> None:
     def share(right: Sequence[int], n_words: Sequence[int]) -> float:
         return sum(right) / max(sum(n_words), 1)
 
-    value, low, high = bootstrap(share, right, n_words)
-    whole = sum(map(int.__eq__, right, n_words)) / len(right)
-    write(f"words              {sum(n_words):,}")
-    write(f"right              {sum(right):,}")
-    write(f"accuracy           {value:.2%} (95 % of samples: {low:.2%} to {high:.2%})")
-    write(f"sentences right    {whole:.2%} of {len(right):,}")
+    return {
+        "words": sum(n_words),
+        "right": sum(right),
+        "accuracy": bootstrap(share, right, n_words),
+        "sentences": len(right),
+        "sentences_right": sum(map(int.__eq__, right, n_words)) / len(right),
+    }
 
 
 def _calibration(
     model: Model, sentences: list[Sentence], gold: Tags, found: Tags, diagram: str | None
-) -> None:
+) -> float:
     import numpy as np
 
     from partita import show
@@ -107,39 +141,57 @@ def _calibration(
     )
     p = np.concatenate(probabilities(model, sentences, found))
     bins = reliability(p[known], right[known])
-    error = f"{calibration_error(bins):.4f}"
-    write(f"calibration error  {error}")
+    error = calibration_error(bins)
     if diagram is not None:
-        title = f"Reliability: expected calibration error {error}"
+        title = f"Reliability: expected calibration error {error:.4f}"
         write_text(diagram, show.reliability(bins, title=title).text)
         say(f"Wrote {diagram}")
+    return error
 
 
-def _by_tag(gold: Tags, found: Tags) -> None:
+def _by_tag(gold: Tags, found: Tags) -> dict[str, Measures]:
     from partita.evaluation import accuracy_by_tag
 
-    write()
-    rows: list[tuple[str, ...]] = [("tag", "right", "found", "gold", "precision", "recall", "F1")]
-    for tag, (n_gold, n_found, n_right) in accuracy_by_tag(*_known(gold, found)).items():
-        shares = (n_right, n_found), (n_right, n_gold), (2 * n_right, n_gold + n_found)
-        percents = (f"{100 * a / b:.2f}" if b else "-" for a, b in shares)
-        rows.append((tag, str(n_right), str(n_found), str(n_gold), *percents))
-    for line in table(rows):
-        write(line)
+    return {tag: counted(*counts) for tag, counts in accuracy_by_tag(*_known(gold, found)).items()}
 
 
-def _chunks(gold: Tags, found: Tags) -> None:
+def _chunks(gold: Tags, found: Tags) -> dict[str, Any]:
     from partita.evaluation import chunk_scores
 
-    write()
-    write(str(chunk_scores(gold, found)))
+    scores = chunk_scores(gold, found)
+    by_type = {
+        name: counted(each.n_gold, each.n_predicted, each.n_correct)
+        for name, each in scores.by_type.items()
+    }
+    all_types = scores.overall
+    overall = counted(all_types.n_gold, all_types.n_predicted, all_types.n_correct)
+    return {**overall, "types": by_type}
 
 
-def _many_to_one(gold: Tags, found: Tags) -> None:
+def _lines(measures: Any) -> Iterator[str]:
+    value, low, high = measures["accuracy"]
+    yield f"words              {measures['words']:,}"
+    yield f"right              {measures['right']:,}"
+    yield f"accuracy           {value:.2%} (95 % of samples: {low:.2%} to {high:.2%})"
+    yield f"sentences right    {measures['sentences_right']:.2%} of {measures['sentences']:,}"
+    yield f"calibration error  {measures['calibration_error']:.4f}"
+    yield ""
+    rows: list[tuple[str, ...]] = [("tag", "right", "found", "gold", "precision", "recall", "F1")]
+    for tag, each in measures["tags"].items():
+        counts = (str(each[name]) for name in ("right", "found", "gold"))
+        shares = (percent(each[name]) for name in ("precision", "recall", "f1"))
+        rows.append((tag, *counts, *shares))
+    yield from table(rows)
+
+
+def _many_to_one(gold: Tags, found: Tags) -> Measures:
     from partita.evaluation import many_to_one
 
     share, meaning = many_to_one(*_known(gold, found))
-    write(f"many-to-one accuracy  {share:.2%}")
-    write()
-    for line in table([("model", "stands for"), *meaning.items()]):
-        write(line)
+    return {"many_to_one_accuracy": share, "stands_for": meaning}
+
+
+def _many_to_one_lines(measures: Any) -> Iterator[str]:
+    yield f"many-to-one accuracy  {measures['many_to_one_accuracy']:.2%}"
+    yield ""
+    yield from table([("tag of the model", "stands for"), *measures["stands_for"].items()])

@@ -1,12 +1,13 @@
 """`partita evaluate` for parsers: attachment scores as the CoNLL 2018 shared task counts them."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from partita.cli.answers import DECODER, table
+from partita.cli.answers import TREE_DECODER, check_counts, table
 from partita.cli.families import Family
 from partita.cli.models import Model, is_model, load_model
-from partita.cli.options import Argument, Options, read_document, say, write
+from partita.cli.options import DIAGRAM, READING, Argument, Options, read_document, say
+from partita.cli.results import Measures, percent, write_results
 from partita.cli.treebanks import CROSSING, read_trees
 from partita.data.sentences import Sentence
 from partita.data.text import write_text
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from partita.evaluation.trees import ComparedTrees, Measure, PredictedTree
 
 ARGUMENTS = (
-    DECODER,
+    TREE_DECODER,
     CROSSING,
     Argument("samples", int, 1000, "drawn for the intervals"),
     Argument(
         "against", str, None, "another system to compare with: a model or CoNLL-U", metavar="FILE"
     ),
+    DIAGRAM,
+    *READING,
 )
 
 
@@ -28,79 +31,115 @@ def run(model: Model, options: Options) -> None:
     """Predict, compare, and print."""
     from partita.evaluation import compare_trees
 
-    if options.samples < 1:
-        raise ValueError(f"--samples is {options.samples}; expected 1 or more.")
+    check_counts(options, ("samples",))
     gold = read_trees([options.gold], options)
     other = _other_trees(gold, options)
     found = model.estimator.predict(gold, decoder=options.decoder, projective=options.projective)
     scores = compare_trees(gold, found)
-    for line in _overall(scores, options.samples):
-        write(line)
-    _calibration(model, gold, found, options.diagram)
-    if other is not None:
-        for line in _difference(scores, compare_trees(gold, other), options):
-            write(line)
-    for line in (*_by_length(scores), *_by_relation(scores)):
-        write(line)
+    measures: dict[str, Any] = {
+        **_overall(scores, options.samples),
+        "calibration_error": _calibration(model, gold, found, options.diagram),
+        "against": options.against,
+        "better_by": other and _difference(scores, compare_trees(gold, other), options),
+        "words_of_a_sentence": _by_length(scores),
+        "relations": _by_relation(scores),
+    }
+    write_results(options, measures, _lines)
 
 
 FAMILY = Family("parsers", ("parser",), run, ARGUMENTS)
 
 
-def _overall(scores: "ComparedTrees", n_samples: int) -> Iterator[str]:
-    rows: list[tuple[str, ...]] = [
-        ("", "words", "UAS", "95 % of samples", "LAS", "95 % of samples", "CLAS", "all right")
-    ]
-    parts = (("all words", scores), ("without punctuation", scores.without_punctuation()))
-    measures: tuple[Measure, ...] = ("uas", "las")
-    for name, part in parts:
-        if not len(part):
-            continue
-        cells = [name, f"{len(part):,}"]
-        for measure in measures:
-            if measure == "las" and not part.predicted:
-                cells += ["-", "-"]
-                continue
-            value, low, high = part.interval(measure, n_samples=n_samples)
-            cells += [percent(value), f"{percent(low)} to {percent(high)}"]
-        rows.append((*cells, percent(part.clas), percent(part.exact)))
-    yield from table(rows)
+def _overall(scores: "ComparedTrees", n_samples: int) -> dict[str, Measures]:
+    parts = {"all words": scores, "without punctuation": scores.without_punctuation()}
+    nothing = (float("nan"),) * 3
+    return {
+        name: {
+            "words": len(part),
+            "uas": part.interval("uas", n_samples=n_samples),
+            "las": part.interval("las", n_samples=n_samples) if part.predicted else nothing,
+            "clas": part.clas,
+            "all_right": part.exact,
+        }
+        for name, part in parts.items()
+        if len(part)
+    }
 
 
-def _difference(scores: "ComparedTrees", other: "ComparedTrees", options: Options) -> Iterator[str]:
+def _difference(
+    scores: "ComparedTrees", other: "ComparedTrees", options: Options
+) -> dict[str, Measures]:
     from partita.evaluation import compare_systems
 
-    has_labels = scores.predicted and other.predicted
-    yield ""
-    rows = [(f"against {options.against}", "better by", "95 % of samples", "p")]
-    measures: tuple[Measure, ...] = ("uas", "las") if has_labels else ("uas",)
-    for measure in measures:
-        found = compare_systems(other, scores, measure, n_samples=options.samples)
-        value, low, high = (f"{100 * each:+.2f}" for each in found.difference)
-        rows.append((measure.upper(), value, f"{low} to {high}", f"{found.p_value:.4f}"))
+    names: tuple[Measure, ...] = (
+        ("uas", "las") if scores.predicted and other.predicted else ("uas",)
+    )
+    compared = {
+        name: compare_systems(other, scores, name, n_samples=options.samples) for name in names
+    }
+    return {
+        name: {"difference": found.difference, "p": found.p_value}
+        for name, found in compared.items()
+    }
+
+
+def _by_length(scores: "ComparedTrees") -> dict[str, Measures]:
+    return {
+        name: {"words": len(part), "uas": part.uas, "las": part.las}
+        for name, part in scores.by_length().items()
+    }
+
+
+def _by_relation(scores: "ComparedTrees") -> dict[str, Measures]:
+    nothing = float("nan")
+    return {
+        name: {
+            "gold": found.n_gold,
+            "found": found.n_predicted,
+            "uas": found.n_right_heads / found.n_gold if found.n_gold else nothing,
+            "precision": found.precision if scores.predicted else nothing,
+            "recall": found.recall if scores.predicted else nothing,
+            "f1": found.f1 if scores.predicted else nothing,
+        }
+        for name, found in scores.by_relation().items()
+    }
+
+
+def _lines(measures: Any) -> Iterator[str]:
+    heading = ("", "words", "UAS", "95 % of samples", "LAS", "95 % of samples", "CLAS", "all right")
+    rows: list[tuple[str, ...]] = [heading]
+    for name in ("all words", "without punctuation"):
+        if name in measures:
+            part = measures[name]
+            cells = [cell for key in ("uas", "las") for cell in _interval(part[key])]
+            shares = percent(part["clas"]), percent(part["all_right"])
+            rows.append((name, f"{part['words']:,}", *cells, *shares))
     yield from table(rows)
-
-
-def _by_length(scores: "ComparedTrees") -> Iterator[str]:
+    yield ""
+    yield f"calibration error of arcs  {measures['calibration_error']:.4f}"
+    if measures["better_by"]:
+        yield ""
+        rows = [(f"against {measures['against']}", "better by", "95 % of samples", "p")]
+        for name, each in measures["better_by"].items():
+            value, low, high = (f"{100 * part:+.2f}" for part in each["difference"])
+            rows.append((name.upper(), value, f"{low} to {high}", f"{each['p']:.4f}"))
+        yield from table(rows)
     yield ""
     rows = [("words of a sentence", "words", "UAS", "LAS")]
-    for name, part in scores.by_length().items():
-        rows.append((name, f"{len(part):,}", percent(part.uas), percent(part.las)))
+    for name, part in measures["words_of_a_sentence"].items():
+        rows.append((name, f"{part['words']:,}", percent(part["uas"]), percent(part["las"])))
     yield from table(rows)
-
-
-def _by_relation(scores: "ComparedTrees") -> Iterator[str]:
     yield ""
-    rows: list[tuple[str, ...]] = [
-        ("relation", "gold", "found", "UAS", "precision", "recall", "F1")
-    ]
-    for name, found in scores.by_relation().items():
-        uas = found.n_right_heads / found.n_gold if found.n_gold else float("nan")
-        shares = (uas, found.precision, found.recall, found.f1)
-        if not scores.predicted:
-            shares = (uas, *(float("nan"),) * 3)
-        rows.append((name, str(found.n_gold), str(found.n_predicted), *map(percent, shares)))
+    rows = [("relation", "gold", "found", "UAS", "precision", "recall", "F1")]
+    for name, part in measures["relations"].items():
+        numbers = (percent(part[key]) for key in ("uas", "precision", "recall", "f1"))
+        rows.append((name, str(part["gold"]), str(part["found"]), *numbers))
     yield from table(rows)
+
+
+def _interval(found: tuple[float, float, float]) -> tuple[str, str]:
+    value, low, high = found
+    return percent(value), f"{percent(low)} to {percent(high)}" if value == value else "-"
 
 
 def _calibration(
@@ -108,7 +147,7 @@ def _calibration(
     gold: Sequence[Sentence],
     found: Sequence["PredictedTree"],
     diagram: str | None,
-) -> None:
+) -> float:
     import numpy as np
 
     from partita import show
@@ -125,13 +164,12 @@ def _calibration(
         probabilities.append(matrix[chosen, words][known])
         right.append((chosen == wanted)[known])
     bins = reliability(np.concatenate(probabilities), np.concatenate(right))
-    write()
-    error = f"{calibration_error(bins):.4f}"
-    write(f"calibration error of arcs  {error}")
+    error = calibration_error(bins)
     if diagram is not None:
-        title = f"Reliability of arcs: expected calibration error {error}"
+        title = f"Reliability of arcs: expected calibration error {error:.4f}"
         write_text(diagram, show.reliability(bins, title=title).text)
         say(f"Wrote {diagram}")
+    return error
 
 
 def _other_trees(gold: Sequence[Sentence], options: Options) -> "Sequence[PredictedTree] | None":
@@ -152,12 +190,3 @@ def _other_trees(gold: Sequence[Sentence], options: Options) -> "Sequence[Predic
         gold, decoder=options.decoder, projective=options.projective
     )
     return trees
-
-
-def percent(share: float) -> str:
-    """A share in percent, with two digits; - for none.
-
-    >>> percent(0.5), percent(float("nan"))
-    ('50.00', '-')
-    """
-    return f"{100 * share:.2f}" if share == share else "-"

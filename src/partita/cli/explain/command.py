@@ -1,10 +1,12 @@
 """`partita explain MODEL INPUT`: which features made a decision, against the runner-up."""
 
+from partita.cli.answers import check_counts
 from partita.cli.explain import tags as explain_tags
 from partita.cli.explain import trees as explain_trees
 from partita.cli.families import add_families, run_family
 from partita.cli.models import load_model
-from partita.cli.options import Commands, Options, add_command, add_reading
+from partita.cli.options import Commands, Options, add_command
+from partita.cli.results import add_json
 
 FAMILIES = (explain_tags.FAMILY, explain_trees.FAMILY)
 
@@ -23,10 +25,11 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "-n", "--n-features", type=int, default=20, metavar="N", help="to show (default: 20)"
     )
+    add_json(parser)
     add_families(parser, FAMILIES)
-    add_reading(parser)
 
 
 def run(options: Options) -> None:
     """Print the explanation."""
+    check_counts(options, ("sentence", "word", "n_features"))
     run_family(FAMILIES, load_model(options.model), options)

@@ -1,11 +1,13 @@
 """`partita explain` for taggers: why a word has its tag."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from partita.cli.answers import chosen_sentence, chosen_word, contribution_lines
 from partita.cli.families import Family
 from partita.cli.models import Model
-from partita.cli.options import Options, read_document, write
+from partita.cli.options import READING, Options, read_document
+from partita.cli.results import report_measures, write_results
 from partita.data.sentences import Sentence
 
 
@@ -18,22 +20,23 @@ def run(model: Model, options: Options) -> None:
     word = chosen_word(sentence, options)
     if word is None:
         word = int(marginals(model, [sentence])[0].max(axis=1).argmin())
-    _show(sentence, model.estimator.explain(sentence, word), options.n_features)
+    explanation = model.estimator.explain(sentence, word)
+    found = _lines(sentence, explanation, options.n_features)
+    write_results(options, report_measures(explanation), lambda _: found)
 
 
-FAMILY = Family("taggers", ("tagger", "hmm"), run)
+FAMILY = Family("taggers", ("tagger", "hmm"), run, READING)
 
 
-def _show(sentence: Sentence, explanation: Any, n_features: int) -> None:
+def _lines(sentence: Sentence, explanation: Any, n_features: int) -> Iterator[str]:
     words = sentence.column("FORM" if "FORM" in sentence.names else sentence.names[0])
     where = f"{words[explanation.word]!r} (word {explanation.word + 1})"
     _, tag, rival, probability, rival_probability = explanation.decision
-    write(f"{where} has {tag} with probability {probability:.4f},")
-    write(f"and {rival} with probability {rival_probability:.4f}.")
-    write()
+    yield f"{where} has {tag} with probability {probability:.4f},"
+    yield f"and {rival} with probability {rival_probability:.4f}."
+    yield ""
     for name, tags in (("best", explanation.tags), ("other", explanation.other_tags)):
-        write(f"{name:6}" + " ".join(map("/".join, zip(words, tags, strict=True))))
-    write()
-    write(f"The best sequence leads the other by {explanation.difference:.3f}:")
-    for line in contribution_lines(explanation.contributions, words, n_features):
-        write(line)
+        yield f"{name:6}" + " ".join(map("/".join, zip(words, tags, strict=True)))
+    yield ""
+    yield f"The best sequence leads the other by {explanation.difference:.3f}:"
+    yield from contribution_lines(explanation.contributions, words, n_features)

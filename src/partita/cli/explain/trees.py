@@ -5,12 +5,16 @@ from dataclasses import replace
 from partita.cli.answers import chosen_sentence, chosen_word
 from partita.cli.families import Family
 from partita.cli.models import Model
-from partita.cli.options import Argument, Options, say, write
+from partita.cli.options import READING, Argument, Options, say
 from partita.cli.predict.trees import drawing
+from partita.cli.results import report_measures, write_results
 from partita.cli.treebanks import read_words
 from partita.files import check_outputs
 
-ARGUMENTS = (Argument("draw", str, None, "write a drawing of the tree, in SVG", metavar="FILE"),)
+ARGUMENTS = (
+    Argument("draw", str, None, "write a drawing of the tree, in SVG", metavar="FILE"),
+    *READING,
+)
 
 
 def run(model: Model, options: Options) -> None:
@@ -25,8 +29,8 @@ def run(model: Model, options: Options) -> None:
     if word is None:
         sure = [float(marginals[int(head), end]) for end, head in enumerate(tree[0], start=1)]
         word = sure.index(min(sure))
-    explanation = model.estimator.explain(sentence, word)
-    write(str(replace(explanation, n_shown=options.n_features)))
+    explanation = replace(model.estimator.explain(sentence, word), n_shown=options.n_features)
+    write_results(options, report_measures(explanation), lambda _: [str(explanation)])
     if options.draw is not None:
         drawing(sentence, tree, marginals).save(options.draw)
         say(f"Wrote {options.draw}")

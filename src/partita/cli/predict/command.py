@@ -2,7 +2,7 @@
 
 from partita.cli.families import add_families, run_family
 from partita.cli.models import load_model
-from partita.cli.options import Commands, Options, add_batch, add_command, add_reading, say
+from partita.cli.options import Commands, Options, add_command, say
 from partita.cli.predict import links as predict_links
 from partita.cli.predict import tags as predict_tags
 from partita.cli.predict import translations as predict_translations
@@ -29,8 +29,6 @@ def add(commands: Commands) -> None:
         "-o", "--output", default=STANDARD, metavar="FILE", help="(default: standard output)"
     )
     add_families(parser, FAMILIES)
-    add_reading(parser)
-    add_batch(parser)
 
 
 def run(options: Options) -> None:

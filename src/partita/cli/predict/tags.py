@@ -16,7 +16,7 @@ from partita.cli.answers import (
 from partita.cli.families import Family
 from partita.cli.labels import fixed_tags
 from partita.cli.models import Model, tag_column
-from partita.cli.options import Argument, Options, read_documents
+from partita.cli.options import BATCH, READING, Argument, Options, read_documents, say_once
 from partita.data.conllu import with_misc
 from partita.data.formats import Document, sentences_text
 from partita.data.schemes import SCHEMES, Scheme, convert, recognise_scheme
@@ -33,6 +33,8 @@ ARGUMENTS = (
     Argument("span_entropy", int, None, "of the N words that begin at each word"),
     LOG_PROBABILITY,
     K_BEST,
+    *READING,
+    BATCH,
 )
 
 Tags = Sequence[Sequence[str]]
@@ -60,6 +62,8 @@ def _answered(model: Model, document: Document, options: Options) -> str:
         results = [
             add_field(result, name, row) for result, row in zip(results, values, strict=True)
         ]
+    if document.format != "conllu":
+        say_once(f"Writing columns: {', '.join(results[0].names)}")
     return sentences_text(results, "columns" if document.format == "plain" else document.format)
 
 

@@ -5,18 +5,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from partita.cli.answers import (
-    DECODER,
     ENTROPY,
     K_BEST,
     LOG_PROBABILITY,
     PROBABILITY,
+    TREE_DECODER,
     check_counts,
     number,
 )
 from partita.cli.drawings import DRAW, check_directory, save_drawings
 from partita.cli.families import Family
 from partita.cli.models import Model
-from partita.cli.options import Argument, Options, read_documents
+from partita.cli.options import BATCH, READING, Argument, Options, read_documents
 from partita.cli.treebanks import CROSSING, Arc, known_arcs, read_arcs, words_of
 from partita.data.conllu import EMPTY, with_misc
 from partita.data.dependencies import with_tree
@@ -25,7 +25,7 @@ from partita.data.sentences import Sentence
 from partita.data.text import write_pieces
 
 ARGUMENTS = (
-    DECODER,
+    TREE_DECODER,
     CROSSING,
     Argument("one_subject", bool, False, "no word has two subjects (nsubj, csubj)"),
     Argument("keep_heads", bool, False, "keep the heads that the input has"),
@@ -39,6 +39,8 @@ ARGUMENTS = (
     Argument("sample", int, None, "write N trees drawn at random"),
     Argument("sample_seed", int, 0, "of the random trees"),
     DRAW,
+    *READING,
+    BATCH,
 )
 
 Values = Sequence[Sequence[str]]

@@ -35,8 +35,7 @@ def run(options: Options) -> int:
     from partita.training.interruption import heed_interruptions
 
     grammar = read_kind(options, "grammar", GRAMMARS, "itg")
-    shown = vars(options).get("progress", True)
-    translator = make_estimator(options, "translator", grammar=grammar, progress=shown)
+    translator = make_estimator(options, "translator", grammar=grammar)
     bitext = read_pairs(options.source, options.target)
     held_out = read_held_out(options.held_out)
     # From here on a signal ends the training, and never loses the model.
