@@ -63,6 +63,19 @@ def test_optional_packages_are_imported_where_they_are_used(path):
         assert name.split(".")[0] in allowed, f"{path} imports {name} at the top"
 
 
+def test_no_two_classes_share_a_name():
+    # PyTorch's distributions have the names of those on arrays: that is what they promise.
+    places = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        if path.relative_to(ROOT).parts[:2] == ("torch", "distributions.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name.lstrip("_"), []).append(f"{path.name}:{node.lineno}")
+    shared = {name: found for name, found in places.items() if len(found) > 1}
+    assert not shared, "give the later ones a name of their own"
+
+
 def test_importing_the_package_is_cheap():
     code = "import sys, partita; print('numba' in sys.modules or 'numpy' in sys.modules)"
     output = subprocess.run(

@@ -247,7 +247,7 @@ def _drawn(shares: FloatArray, uniform: float) -> int:
     return min(index, int(np.flatnonzero(shares)[-1]))
 
 
-class _Item(NamedTuple):
+class _KnownDerivation(NamedTuple):
     """A derivation of a node: an edge, and which derivation of each of its tails."""
 
     score: float
@@ -264,7 +264,7 @@ class _BestFirst:
 
     def __init__(self, forest: LoopedForest, scores: FloatArray) -> None:
         self.forest, self.scores = forest, scores
-        self.found: list[list[_Item]] = [[] for _ in range(forest.n_nodes)]
+        self.found: list[list[_KnownDerivation]] = [[] for _ in range(forest.n_nodes)]
         self.queues: list[list[tuple[float, int, tuple[int, ...]]] | None] = [None] * forest.n_nodes
         self.seen: list[set[tuple[int, tuple[int, ...]]]] = [set() for _ in range(forest.n_nodes)]
         self.later: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in range(forest.n_nodes)]
@@ -279,7 +279,7 @@ class _BestFirst:
         assert queue is not None
         while len(self.found[node]) < count and queue:
             loss, edge, ranks = heapq.heappop(queue)
-            self.found[node].append(_Item(-loss, edge, ranks))
+            self.found[node].append(_KnownDerivation(-loss, edge, ranks))
             waiting, self.later[node] = self.later[node], []
             for candidate in [*waiting, *_successors(edge, ranks)]:
                 self.push(node, *candidate)

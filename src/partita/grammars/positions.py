@@ -13,7 +13,7 @@ from partita.structures.batch import offsets
 from partita.structures.hypergraph import Hypergraph
 
 
-class _Edges(NamedTuple):
+class _SpanEdges(NamedTuple):
     """A forest and what its edges and nodes are."""
 
     graph: Hypergraph
@@ -97,7 +97,7 @@ def _of_length(
         return None
 
 
-def _told_apart(forest: Forest, n_choices: IntArray, n_insertions: int) -> _Edges:
+def _told_apart(forest: Forest, n_choices: IntArray, n_insertions: int) -> _SpanEdges:
     """Edges for every word in place of those that stand for any, with parts and node spans."""
     graph, rule = forest.hypergraph, forest.rule
     is_link, is_insertion = rule == Rule.LINK, rule == Rule.INSERTION
@@ -119,10 +119,10 @@ def _told_apart(forest: Forest, n_choices: IntArray, n_insertions: int) -> _Edge
     larger = Hypergraph.from_flat(
         graph.heads[edges], graph.tails_flat, offsets(n_tails), graph.root, graph.n_nodes
     )
-    return _Edges(larger, rule[edges], first_parts[edges] + copy, forest.node_spans)
+    return _SpanEdges(larger, rule[edges], first_parts[edges] + copy, forest.node_spans)
 
 
-def _joined(forests: Sequence[_Edges]) -> _Edges:
+def _joined(forests: Sequence[_SpanEdges]) -> _SpanEdges:
     """One forest whose root has the derivations of all: the roots, each its last node, become one.
 
     A derivation has the edges that it had.
@@ -137,7 +137,7 @@ def _joined(forests: Sequence[_Edges]) -> _Edges:
         np.concatenate(heads), np.concatenate(tails), offsets(n_tails), root, root + 1
     )
     spans = [each.node_spans[:-1] for each in forests]
-    return _Edges(
+    return _SpanEdges(
         hypergraph,
         np.concatenate([each.rule for each in forests]),
         np.concatenate([each.part for each in forests]),

@@ -20,7 +20,7 @@ DASHES = (None, "7 3", "2 3", "10 3 2 3", "5 2", "1 2")
 Curve = Sequence[tuple[float, float]]
 
 
-class Bin(Protocol):
+class ReliabilityBin(Protocol):
     """Predictions of about the same probability, as `partita.evaluation.reliability` gives them."""
 
     @property
@@ -83,7 +83,7 @@ def curves(
     return picture(width, TOP + HEIGHT + BOTTOM, heading, marks, told)
 
 
-def reliability(bins: Sequence[Bin], *, title: str = "Reliability") -> Svg:
+def reliability(bins: Sequence[ReliabilityBin], *, title: str = "Reliability") -> Svg:
     """A bar for each bin as high as the share that is right, and a dot at what the model said.
 
     Where probabilities mean what they say, bars and dots meet the diagonal. The more predictions

@@ -27,7 +27,7 @@ SLOT, STEP, ROW = 8.0, 25.0, 24.0
 """Distance between the ends of arcs, between levels, and between words that stand in rows."""
 
 
-class Content(NamedTuple):
+class TreeContent(NamedTuple):
     """What there is to draw."""
 
     words: list[str]
@@ -117,7 +117,7 @@ def _content(
     labels: Sequence[str] | None,
     probabilities: ArrayLike | None,
     tags: Sequence[str] | None,
-) -> Content:
+) -> TreeContent:
     names = checked_words("words", words)
     n = len(names)
     head_of = checked_heads(heads, n).tolist()
@@ -138,7 +138,7 @@ def _content(
         for index, (head, label) in enumerate(zip(head_of, label_of, strict=True), start=1)
     ]
     tag_names = checked_names("tags", tags, n)
-    return Content(names, tag_names, chosen, others, probabilities is not None)
+    return TreeContent(names, tag_names, chosen, others, probabilities is not None)
 
 
 def _caption(arc: Arc, weighted: bool) -> str:
@@ -147,7 +147,7 @@ def _caption(arc: Arc, weighted: bool) -> str:
     return " ".join(filter(None, [arc.label, p * (p != "1")]))
 
 
-def _columns(content: Content) -> tuple[FloatArray, float]:
+def _columns(content: TreeContent) -> tuple[FloatArray, float]:
     """The middle of each word on one line, and how wide the line is."""
     n = len(content.words)
     half = np.zeros(n)
@@ -167,7 +167,7 @@ def _columns(content: Content) -> tuple[FloatArray, float]:
     return centres, float(centres[-1] + max(half[-1], last) + MARGIN)
 
 
-def _crowd(content: Content, word: int) -> int:
+def _crowd(content: TreeContent, word: int) -> int:
     """How many arcs end at a word, on the fuller side of it."""
     return max(
         sum(word in (arc.head, arc.modifier) for arc in arcs)
@@ -175,7 +175,9 @@ def _crowd(content: Content, word: int) -> int:
     )
 
 
-def _across(content: Content, centres: FloatArray, width: float) -> tuple[float, float, list[str]]:
+def _across(
+    content: TreeContent, centres: FloatArray, width: float
+) -> tuple[float, float, list[str]]:
     """Words on one line, the tree above, other arcs below."""
     above = MARGIN + 14 + STEP * max(levels(content.chosen))
     below = above + (46 if content.tags else 28)
@@ -193,7 +195,7 @@ def _across(content: Content, centres: FloatArray, width: float) -> tuple[float,
     return width, below + depth + MARGIN, marks
 
 
-def _captions(content: Content, centres: FloatArray, above: float) -> Iterator[str]:
+def _captions(content: TreeContent, centres: FloatArray, above: float) -> Iterator[str]:
     """Labels and probabilities on the middle of their arcs, those of root arcs beside them."""
     offsets = ends(content.chosen, SLOT)
     for arc, level, (at_head, at_modifier) in zip(
@@ -212,7 +214,7 @@ def _captions(content: Content, centres: FloatArray, above: float) -> Iterator[s
         )
 
 
-def _down(content: Content) -> tuple[float, float, list[str]]:
+def _down(content: TreeContent) -> tuple[float, float, list[str]]:
     """A word a line with its tag, label and probability; the tree to the left."""
     rows: FloatArray = MARGIN + ROW * (np.arange(len(content.words), dtype=np.float64) + 0.5)
     step, slot = 13.0, ROW / max(5, *(_crowd(content, word + 1) for word in range(len(rows))))
@@ -234,7 +236,7 @@ def _down(content: Content) -> tuple[float, float, list[str]]:
     return right + depth + MARGIN, float(rows[-1] + ROW / 2 + MARGIN), marks
 
 
-def _cells(content: Content) -> list[tuple[list[str], float]]:
+def _cells(content: TreeContent) -> list[tuple[list[str], float]]:
     """The columns beside the tree, each with the size of its letters."""
     words = [shortened(word, 2 * WORD_WIDTH, WORD_SIZE) for word in content.words]
     captions = [_caption(arc, content.weighted) for arc in content.chosen]
@@ -243,7 +245,7 @@ def _cells(content: Content) -> list[tuple[list[str], float]]:
 
 
 def _arcs(
-    content: Content,
+    content: TreeContent,
     arcs: Sequence[Arc],
     centres: FloatArray,
     step: float,

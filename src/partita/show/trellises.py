@@ -19,7 +19,7 @@ MANY_TAGS, RARE = 16, 0.01
 VISIBLE = 0.002
 
 
-class Content(NamedTuple):
+class TrellisContent(NamedTuple):
     """What there is to draw, of the whole sentence or of one line of it."""
 
     words: list[str]
@@ -56,7 +56,7 @@ def trellis(
     if transitions is not None:
         pairs = checked_probabilities("transitions", transitions, (n - 1, s, s))
         pairs = pairs[:, kept][:, :, kept]
-    content = Content(names, [tag_names[tag] for tag in kept], p[:, kept], pairs)
+    content = TrellisContent(names, [tag_names[tag] for tag in kept], p[:, kept], pairs)
     width, height, marks = _systems(content)
     if len(kept) < s:
         note = f"{s - len(kept)} tags are nowhere above {RARE:.0%} and left out"
@@ -70,7 +70,7 @@ def trellis(
     return picture(width, height, heading, marks, f"Likeliest tags: {best}")
 
 
-def _systems(content: Content) -> tuple[float, float, list[str]]:
+def _systems(content: TrellisContent) -> tuple[float, float, list[str]]:
     """Width, height and marks of the lines into which the sentence is broken, one below another."""
     words, tags, p, pairs = content
     left = MARGIN + max(text_width(shortened(tag, WORD_WIDTH)) for tag in tags) + 10
@@ -84,7 +84,7 @@ def _systems(content: Content) -> tuple[float, float, list[str]]:
         wide = widths[first:last]
         x: FloatArray = left + np.cumsum(wide) - wide / 2
         y: FloatArray = MARGIN + index * height + ROW * (np.arange(len(tags), dtype=float) + 0.5)
-        part = Content(words[first:last], tags, p[first:last], pairs[first : last - 1])
+        part = TrellisContent(words[first:last], tags, p[first:last], pairs[first : last - 1])
         marks += [*_frame(part, x, y, left), *_transitions(part, x, y), *_discs(part, x, y)]
     widest = max(float(widths[first:last].sum()) for first, last in lines)
     return left + widest + MARGIN, len(lines) * height, marks
@@ -110,7 +110,7 @@ def _lines(widths: Sequence[float], room: float) -> list[tuple[int, int]]:
     return [*lines, (first, len(widths))]
 
 
-def _frame(content: Content, x: FloatArray, y: FloatArray, left: float) -> Iterator[str]:
+def _frame(content: TrellisContent, x: FloatArray, y: FloatArray, left: float) -> Iterator[str]:
     """A thin line and a name for every tag; the words below, each with its best probability."""
     for tag, height in zip(content.tags, y, strict=True):
         yield line(left, height, x[-1] + RADIUS + 4, height, "grid")
@@ -124,14 +124,14 @@ def _frame(content: Content, x: FloatArray, y: FloatArray, left: float) -> Itera
         yield write(place, bottom + 31, percent(row.max()), ink="quiet", anchor="middle", size=11)
 
 
-def _transitions(content: Content, x: FloatArray, y: FloatArray) -> Iterator[str]:
+def _transitions(content: TrellisContent, x: FloatArray, y: FloatArray) -> Iterator[str]:
     pairs = content.transitions
     for i, before, after in zip(*np.nonzero(pairs >= RARE), strict=True):
         width = TRANSITION * pairs[i, before, after]
         yield line(x[i], y[before], x[i + 1], y[after], "faint", width)
 
 
-def _discs(content: Content, x: FloatArray, y: FloatArray) -> Iterator[str]:
+def _discs(content: TrellisContent, x: FloatArray, y: FloatArray) -> Iterator[str]:
     p = content.marginals
     best = p.argmax(axis=1)
     for i, tag in zip(*np.nonzero(p >= VISIBLE), strict=True):

@@ -65,7 +65,7 @@ def item_forest(
         n_choices * n_tags + n_tags**2 + np.arange(n_tags) if ends else np.full(n_tags, n_parts)
     )
     stops = starts + n_tags if ends else starts
-    edges = _Edges()
+    edges = _LatticeEdges()
     finals = [
         _add_lattice(edges, index, lattice, table, starts, stops)
         for index, lattice in enumerate(item)
@@ -74,7 +74,7 @@ def item_forest(
 
 
 def _add_lattice(
-    edges: "_Edges",
+    edges: "_LatticeEdges",
     index: int,
     lattice: WordLattice,
     table: IntArray,
@@ -105,7 +105,7 @@ def _add_lattice(
 
 
 @dataclass
-class _Edges:
+class _LatticeEdges:
     """Edges with at most one tail, and what each stands for, as they are found."""
 
     n_nodes: int = 0

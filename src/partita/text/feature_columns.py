@@ -32,7 +32,7 @@ class FeatureColumns:
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._keys = _Keys(vocabulary)
+        self._keys = _KeyNumbers(vocabulary)
 
     def rows(self, tokens: Sequence[Any]) -> Attributes | None:
         """The known features of each token; None where they are no plain dictionaries.
@@ -65,7 +65,7 @@ class _NotPlain(Exception):  # noqa: N818 (a signal, not an error)
     """A feature has a value that is neither text nor a finite number."""
 
 
-class _Keys(dict[str, "_Values"]):
+class _KeyNumbers(dict[str, "_Values"]):
     """The dictionary of each key."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:

@@ -152,7 +152,7 @@ def _laid_out(arrays: Mapping[str, Array]) -> tuple[dict[str, Any], list[Any]]:
     return entries, chunks
 
 
-class _Found(NamedTuple):
+class _FileHeader(NamedTuple):
     """A header, and what it says of what follows."""
 
     header: dict[str, Any]
@@ -160,7 +160,7 @@ class _Found(NamedTuple):
     digest: bytes
 
 
-def _read_header(path: str, file: BinaryIO, size: int) -> _Found:
+def _read_header(path: str, file: BinaryIO, size: int) -> _FileHeader:
     """The header, once its checksum says that it is what was written."""
     first = file.tell()
     start = file.read(START)
@@ -186,7 +186,7 @@ def _read_header(path: str, file: BinaryIO, size: int) -> _Found:
     if _checksum(file, length, start[: PREFIX.size]) != digests[:32]:
         raise _damaged(path, "the checksum of its header does not match")
     file.seek(first + START)
-    return _Found(_parsed_header(path, file.read(length)), payload, digests[32:])
+    return _FileHeader(_parsed_header(path, file.read(length)), payload, digests[32:])
 
 
 def _described(start: bytes) -> str:

@@ -175,12 +175,12 @@ def learn_directions(
     display.begin(n_iterations)
     try:
         with interruptible_run(), Directions(numbers, course, weights, n_threads) as both:
-            return _Run(both, judge, patience, display).to_the_end(n_iterations)
+            return _EmRun(both, judge, patience, display).to_the_end(n_iterations)
     finally:
         display.end()
 
 
-class _Run:
+class _EmRun:
     """The iterations, judged and shown."""
 
     def __init__(

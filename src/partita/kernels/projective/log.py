@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from partita.kernels.jit import kernel, pasted, step
-from partita.kernels.projective.side_by_side import Layout
+from partita.kernels.projective.side_by_side import ChartLayout
 from partita.kernels.simd.lanes import N_LANES, broadcast, exponential, fma, load, maximum
 from partita.kernels.simd.lanes import total as lane_total
 from partita.kernels.simd.small_matrix import highest_lane
@@ -29,7 +29,7 @@ def layout(n_words):
     """The layout of one sentence."""
     stride = n_words + 1
     size = stride * stride
-    return Layout(
+    return ChartLayout(
         0, size, 2 * size, 3 * size, 4 * size, 5 * size, 6 * size, 7 * size, 8 * size, 9 * size,
         stride, n_words,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from partita.kernels.trees.side_by_side import cells_of, lengths_of, rows_of
 N_CHARTS = 9
 
 
-class Layout(NamedTuple):
+class ChartLayout(NamedTuple):
     """Where the charts of a group start in one flat array, in doubles.
 
     A derivative of the charts has the same layout, with the direction in place of the weights.
@@ -53,7 +53,7 @@ def layout(n_words):
     """The layout of a group whose longest sentence has `n_words` words."""
     n_words = (n_words + 1) // 2 * 2
     size = (n_words + 1) * (n_words + 1) * N_LANES
-    return Layout(
+    return ChartLayout(
         0, size, 2 * size, 3 * size, 4 * size, 5 * size, 6 * size, 7 * size, 8 * size, 9 * size,
         (n_words + 1) * N_LANES, n_words,
     )  # fmt: skip

@@ -132,7 +132,7 @@ class CRF(torch.nn.Module):
             for rows, n in zip(samples, words.n_words.tolist(), strict=True)
         ]
 
-    def _chain(self, words: "_Words") -> LinearChain:
+    def _chain(self, words: "_MaskedWords") -> LinearChain:
         return LinearChain(
             words.emissions,
             self.transitions.masked_fill(self._forbidden_pairwise, -torch.inf),
@@ -141,7 +141,7 @@ class CRF(torch.nn.Module):
             n_words=words.n_words,
         )
 
-    def _words(self, emissions: Tensor, mask: Tensor | None) -> "_Words":
+    def _words(self, emissions: Tensor, mask: Tensor | None) -> "_MaskedWords":
         if emissions.dim() != 3 or emissions.shape[2] != self.num_tags:
             raise ValueError(
                 f"emissions have shape {tuple(emissions.shape)}; expected three axes, the last "
@@ -155,7 +155,7 @@ class CRF(torch.nn.Module):
         return values if self.batch_first else values.transpose(0, 1)
 
 
-class _Words(NamedTuple):
+class _MaskedWords(NamedTuple):
     """The words of a batch that are there, those of each sentence at its beginning."""
 
     emissions: Tensor
@@ -177,13 +177,13 @@ class _Words(NamedTuple):
         return [row[:n] for row, n in pairs]
 
 
-def _words(emissions: Tensor, present: Tensor) -> _Words:
+def _words(emissions: Tensor, present: Tensor) -> _MaskedWords:
     n_words = present.sum(dim=1)
     positions = torch.arange(present.shape[1], device=present.device)
     if torch.equal(present, positions < n_words[:, None]):
-        return _Words(emissions, n_words, None)
+        return _MaskedWords(emissions, n_words, None)
     order = (~present).to(torch.uint8).argsort(dim=1, stable=True)
-    return _Words(_rows(emissions, order), n_words, order)
+    return _MaskedWords(_rows(emissions, order), n_words, order)
 
 
 def _rows(values: Tensor, order: Tensor) -> Tensor:
