@@ -63,6 +63,23 @@ def test_optional_packages_are_imported_where_they_are_used(path):
         assert name.split(".")[0] in allowed, f"{path} imports {name} at the top"
 
 
+def test_few_modules_know_of_threads():
+    # Sums over a corpus, answers, long vectors and the like; PyTorch's own calls; compilation.
+    allowed = {
+        "training/summation.py",
+        "training/threads.py",
+        "estimators/answers.py",
+        "torch/threads.py",
+        "cli/compile.py",
+    }
+    users = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        if any(name.startswith("concurrent.") for name in imports(path))
+    }
+    assert users <= allowed
+
+
 def test_no_two_classes_share_a_name():
     # PyTorch's distributions have the names of those on arrays: that is what they promise.
     places = {}

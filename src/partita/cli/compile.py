@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
 
 def run(options: Options) -> int:
     """A process for each piece of work, as many at a time as there are cores."""
-    from partita.training.corpus import n_cores
+    from partita.training.threads import n_cores
 
     for name in options.what:
         if name not in WHAT:

@@ -32,6 +32,7 @@ from partita.demo import (
 from partita.demo.page import DemoReport, Section
 from partita.demo.settings import Part, Settings, timed
 from partita.files import atomic_writer
+from partita.training.threads import n_cores
 
 INTRODUCTION = (
     "Partita trains models of tag sequences, trees and translations, and answers every question "
@@ -64,7 +65,7 @@ def write_report(
     """
     start = time.perf_counter()
     settings = Settings(seed, quick, say)
-    n_processes = n_processes or min(len(STRANDS), _n_cores())
+    n_processes = n_processes or min(len(STRANDS), n_cores())
     sections = [*_strands(settings, n_processes), *_sections(TIMED, settings)]
     seconds = time.perf_counter() - start
     report = DemoReport("What Partita does", INTRODUCTION, sections, _facts(settings, seconds))
@@ -92,12 +93,6 @@ def _leave_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _n_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _facts(settings: Settings, seconds: float) -> dict[str, str]:
     return {
         "Command": f"partita demo --seed {settings.seed}{' --quick' * settings.quick}",
@@ -106,5 +101,5 @@ def _facts(settings: Settings, seconds: float) -> dict[str, str]:
         "Partita": __version__,
         "Python": sys.version.split()[0],
         "With": ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba")),
-        "Machine": f"{platform.system()} {platform.machine()}, {_n_cores()} cores",
+        "Machine": f"{platform.system()} {platform.machine()}, {n_cores()} cores",
     }

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from partita.arrays import FloatArray
 from partita.estimators.pieces import PieceModel
 from partita.text.sentences import listed
-from partita.training.corpus import n_cores
+from partita.training.threads import n_threads_of
 
 Answer = TypeVar("Answer")
 
@@ -56,7 +56,7 @@ def ask(
         span = slice(piece.sentences.start, piece.sentences.stop)
         return list(question(Asked(piece.at(weights), places[span], present[span])))
 
-    n_threads = workers if isinstance(workers, int) else n_cores()
+    n_threads = n_threads_of(workers)
     with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
         waiting: deque[Callable[[], Iterator[Answer]]] = deque()
         for first, read in _chunks(sentences, chunk):
@@ -94,7 +94,7 @@ def in_chunks(
     >>> list(in_chunks("abc", lambda first, read: [each * 2 for each in read], chunk=2))
     ['aa', 'bb', 'cc']
     """
-    n_threads = workers if isinstance(workers, int) else n_cores()
+    n_threads = n_threads_of(workers)
     if n_threads == 1:
         for first, read in _chunks(items, chunk):
             yield from answer(first, read)

@@ -27,6 +27,7 @@ from partita.training.summation import (
     total,
 )
 from partita.training.support import Support, find_support
+from partita.training.threads import n_cores
 
 MOST_SHARDS = 64
 """As many workers of a cluster can be of use."""
@@ -271,14 +272,6 @@ class MemoryCorpus(Corpus):
 
     def close(self) -> None:
         """Nothing to give back: threads live for one pass."""
-
-
-def n_cores() -> int:
-    """How many cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        return os.cpu_count() or 1
 
 
 def default_shards(batches: Sequence[Batch]) -> int:

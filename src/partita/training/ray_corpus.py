@@ -19,7 +19,7 @@ from partita.features.base import FeatureMap
 from partita.files import ScratchFolder
 from partita.objectives.base import Objective, Sum
 from partita.training.batches import Batch, pulled_back
-from partita.training.corpus import Corpus, default_shards, n_cores
+from partita.training.corpus import Corpus, default_shards
 from partita.training.digests import digest
 from partita.training.interruption import break_if_interrupted
 from partita.training.shards import StoredBatches
@@ -34,6 +34,7 @@ from partita.training.summation import (
     total,
 )
 from partita.training.support import Support, find_support
+from partita.training.threads import n_cores
 
 N_RESTARTS = 100
 """For each worker. A machine that fails this often needs its owner."""

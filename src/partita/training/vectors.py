@@ -6,13 +6,13 @@ threads, and their results are added in order.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 
 from partita.arrays import FloatArray
 from partita.kernels.weights import vectors
+from partita.training.threads import in_threads
 
 CHUNK = 2**18
 """What a thread takes at a time."""
@@ -24,10 +24,7 @@ def by_chunks(function: Callable[[int, int], Result], n: int, n_threads: int = 1
     """function(start, end) for every chunk of n entries; the results in order."""
     starts = range(0, n, CHUNK)
     ends = [min(start + CHUNK, n) for start in starts]
-    if n_threads == 1 or len(starts) < 2:
-        return list(map(function, starts, ends))
-    with ThreadPoolExecutor(min(n_threads, len(starts))) as pool:
-        return list(pool.map(function, starts, ends))
+    return in_threads(function, starts, ends, n_threads=n_threads)
 
 
 def dot(left: FloatArray, right: FloatArray, n_threads: int = 1) -> float:

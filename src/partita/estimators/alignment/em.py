@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +15,9 @@ from partita.estimators.alignment.pairs import Meetings
 from partita.kernels.bitext import hmm_steps
 from partita.text.word_vocabulary import Numbered
 from partita.training.checkpoint import Record
-from partita.training.corpus import n_cores
 from partita.training.interruption import Interrupted, break_if_interrupted, interruptible_run
 from partita.training.progress import Display, choose_display
+from partita.training.threads import in_threads, n_threads_of
 from partita.training.trainer import TrainingResult
 
 Numbers = tuple[Numbered, Numbered, int, int]
@@ -109,17 +108,11 @@ class Directions:
     def __init__(
         self, numbers: Numbers, course: EmCourse, weights: FloatArray | None, n_threads: int
     ) -> None:
-        self._pool = ThreadPoolExecutor(2 if n_threads > 1 else 1)
+        self._n_threads = n_threads
         self._course = course
         source, target, n_source, n_target = numbers
         orders = [numbers, (target, source, n_target, n_source)]
         self.sides = self._each(lambda order: Direction(order, course, weights), orders)
-
-    def __enter__(self) -> "Directions":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown()
 
     def iterate(self, iteration: int) -> float:
         """One iteration, counted from 1; the log-likelihood of both directions before it."""
@@ -140,6 +133,7 @@ class Directions:
         self._each(Direction.clear, self.sides)
         total = 0.0
         for start, end in _blocks(one.meetings.cell_offsets):
+            break_if_interrupted()
             found = self._each(Direction.infer, self.sides, [start] * 2, [end] * 2)
             posteriors = [array for array, _ in found]
             total += sum(value for _, value in found)
@@ -149,7 +143,7 @@ class Directions:
         return total
 
     def _each(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        return list(self._pool.map(function, *arguments))
+        return in_threads(function, *arguments, n_threads=self._n_threads)
 
 
 def learn_directions(
@@ -169,12 +163,13 @@ def learn_directions(
     threads, a direction each, and the same models.
     """
     course = course or EmCourse()
-    n_threads = workers if isinstance(workers, int) else n_cores()
+    n_threads = n_threads_of(workers)
     n_iterations = course.model1_iterations + course.n_iterations
     display = choose_display(progress)
     display.begin(n_iterations)
     try:
-        with interruptible_run(), Directions(numbers, course, weights, n_threads) as both:
+        with interruptible_run():
+            both = Directions(numbers, course, weights, n_threads)
             return _EmRun(both, judge, patience, display).to_the_end(n_iterations)
     finally:
         display.end()

@@ -1,14 +1,14 @@
 """What every trained model of alignment answers, whatever it is."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from partita.arrays import Array, FloatArray
+from partita.arrays import FloatArray
 from partita.data.alignments import Link
 from partita.distribution.base import Distribution
 from partita.estimators.alignment.symmetrise import Symmetrisation
-from partita.estimators.explain import Cell, Table
+from partita.estimators.bitext import BitextModel
 
 Texts = Sequence[Sequence[str]]
 Direction = Literal["forward", "backward"]
@@ -24,7 +24,7 @@ class LinkDistribution(NamedTuple):
     """Links -> structure, or an error that says why there is none."""
 
 
-class LinkModel(ABC):
+class LinkModel(BitextModel):
     """A trained model; all pairs that it is asked about have words on both sides."""
 
     @abstractmethod
@@ -58,19 +58,3 @@ class LinkModel(ABC):
     @abstractmethod
     def translations(self, k: int) -> list[tuple[str, str, float]]:
         """The k likeliest target words of each source word that training saw."""
-
-    @abstractmethod
-    def facts(self) -> dict[str, Cell]:
-        """What it is, in a few lines."""
-
-    @abstractmethod
-    def tables(self, n_words: int) -> list[Table]:
-        """What it learnt; `n_words` words of each side."""
-
-    @abstractmethod
-    def header(self) -> dict[str, Any]:
-        """What a model file says about it, beside `arrays`."""
-
-    @abstractmethod
-    def arrays(self) -> dict[str, Array]:
-        """The numbers for a model file."""

@@ -1,24 +1,21 @@
 """`Translator`: sentences into another language, by a CRF over synchronous derivations."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Literal, Self
 from zlib import crc32
 
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.estimators import files
 from partita.estimators.alignment.material import (
-    PairCounts,
     Sentences,
     checked_sentence,
     read_held_out,
     read_pairs,
 )
 from partita.estimators.answers import in_chunks
-from partita.estimators.base import Estimator, Stored
-from partita.estimators.explain import Cell, Report, Table
+from partita.estimators.bitext import BitextEstimator, BitextModel
 from partita.estimators.groups import Runs
 from partita.estimators.options import again, at_least, declared, option
 from partita.estimators.translation.decoding import ScoredTranslation, Translation
@@ -40,12 +37,10 @@ CHUNK = 16
 MOST_DERIVATIONS = 20
 """Derivations that are looked at for each of the best translations that are wanted."""
 CHOICES = {"decoder": ("best", "risk"), "length": ("likeliest", "any"), "long": ("cut", "skip")}
-KINDS: dict[str, type[ItgModel] | type[HieroModel]] = {"itg": ItgModel, "hiero": HieroModel}
-"""Of trained models, by the name in a file."""
 
 
 @declared
-class Translator(Estimator, Runs):
+class Translator(BitextEstimator):
     """p(y | x) = sum over derivations d of y of exp(w · features(x, d)) / the same over all y.
 
     The derivation is not observed: log p(y | x) = log Z(x, y) - log Z_n(x), and its gradient is the
@@ -63,8 +58,8 @@ class Translator(Estimator, Runs):
     """
 
     kind: ClassVar[str] = "translator"
+    kinds: ClassVar[Mapping[str, type[BitextModel]]] = {"itg": ItgModel, "hiero": HieroModel}
     model_: TranslationModel = field(init=False)
-    counts_: PairCounts = field(init=False)
 
     grammar: GrammarName | TranslationGrammar = option(
         "itg",
@@ -276,12 +271,6 @@ class Translator(Estimator, Runs):
         """
         return corpus_bleu(self.predict(source), list(target), sample_weight).score
 
-    def inspect(self, n_words: int = 10) -> "TranslatorInspection":
-        """What was learnt: weights of features with a value, translations of frequent words."""
-        self._check_fitted()
-        facts = self.model_.facts() | {"learnt from": str(self.counts_)}
-        return TranslatorInspection(facts, self.model_.tables(n_words))
-
     # ------------------------------------------------------------------ helpers
 
     def _ask(
@@ -308,33 +297,3 @@ class Translator(Estimator, Runs):
                 f"{self.max_words}, since its forest grows with the fifth power. predict cuts such "
                 "sentences into pieces; set_params(max_words=...) allows longer ones."
             )
-
-    def _stored(self) -> Stored:
-        kind = next(name for name, each in KINDS.items() if isinstance(self.model_, each))
-        header = {
-            "kind_of_model": kind,
-            "model": self.model_.header(),
-            "counts": vars(self.counts_),
-        }
-        return Stored(header, files.prefixed("model", self.model_.arrays()))
-
-    def _restore(self, stored: Stored) -> None:
-        kind = KINDS[stored.header["kind_of_model"]]
-        self.model_ = kind.restored(stored.header["model"], files.under("model", stored.arrays))
-        self.counts_ = PairCounts(**stored.header["counts"])
-
-
-@dataclass(frozen=True)
-class TranslatorInspection(Report):
-    """The grammar, its size, its weights, and what frequent words or rules become."""
-
-    about: Mapping[str, Cell]
-    found: Sequence[Table]
-
-    def facts(self) -> dict[str, Cell]:
-        """What it is."""
-        return dict(self.about)
-
-    def tables(self) -> Sequence[Table]:
-        """What it learnt."""
-        return self.found

@@ -12,7 +12,6 @@ exactly 0, since every mini-batch moves them off it again. For a sparse model us
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from partita.kernels.weights import updates
 from partita.training.corpus import Corpus
 from partita.training.optimisers.base import Optimiser, Problem, State
 from partita.training.optimisers.schedules import InverseTime, Rate, as_rate
+from partita.training.threads import in_threads
 
 
 @dataclass(frozen=True)
@@ -169,10 +169,7 @@ class Stochastic(Optimiser[StochasticState]):
         """`move` by chunks of blocks, which threads share; summed in order, whoever did them."""
         starts = range(0, len(step.blocks), CHUNK)
         chunks = [step._replace(blocks=step.blocks[start : start + CHUNK]) for start in starts]
-        if n_threads == 1 or len(chunks) < 2:
-            return sum(self.move(chunk, state) for chunk in chunks)
-        with ThreadPoolExecutor(min(n_threads, len(chunks))) as pool:
-            return sum(pool.map(lambda chunk: self.move(chunk, state), chunks))
+        return sum(in_threads(lambda chunk: self.move(chunk, state), chunks, n_threads=n_threads))
 
     def _update(
         self, problem: Problem, corpus: Corpus, chosen: Sequence[int], state: StochasticState
