@@ -249,6 +249,7 @@ class LinkEstimator(BitextEstimator):
     def best_translations(self, k: int = 5) -> list[tuple[str, str, float]]:
         """The k likeliest target words of each word that training saw, with t(target | source).
 
+        >>> from partita import Aligner
         >>> aligner = Aligner(progress=False).fit(
         ...     [["la", "fleur"], ["la"]], [["the", "flower"], ["the"]]
         ... )
