@@ -17,7 +17,8 @@ import numpy as np
 from benchmarks.timing import Table, best_time, write_json
 from partita import DependencyParser, SpanningTree
 from partita.baselines.spanning_trees import product_by_pairs_of_arcs
-from partita.data.arc_rules import ArcRule, measured_arc_rules, read_arc_rules
+from partita.data.arc_rule import ArcRule, measured_arc_rules
+from partita.data.arc_rules import read_arc_rules
 from partita.data.conllu import read_conllu
 from partita.data.dependencies import tree_heads
 from partita.data.sentences import Sentence

@@ -3,15 +3,8 @@
 import pytest
 
 from partita.data import DataError
-from partita.data.arc_rules import (
-    ArcPattern,
-    ArcRule,
-    arc_rules_text,
-    measured_arc_rules,
-    parse_arc_rules,
-    read_arc_rules,
-    write_arc_rules,
-)
+from partita.data.arc_rule import ArcPattern, ArcRule, measured_arc_rules
+from partita.data.arc_rules import arc_rules_text, parse_arc_rules, read_arc_rules, write_arc_rules
 
 TEXT = """# what we know of English
 NOUN <- VERB left 0.3

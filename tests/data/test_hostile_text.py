@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from partita.data import DataError, text
 from partita.data.alignments import parse_alignment, read_alignments
-from partita.data.arc_rules import ArcRule, arc_rules_text, parse_arc_rules, read_arc_rules
+from partita.data.arc_rule import ArcRule
+from partita.data.arc_rules import arc_rules_text, parse_arc_rules, read_arc_rules
 from partita.data.bitext import read_bitext
 from partita.data.columns import read_columns, write_columns
 from partita.data.conllu import features, parse_conllu, read_conllu, with_misc

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from partita import DependencyParser
-from partita.data.arc_rules import ArcRule
+from partita.data.arc_rule import ArcRule
 from partita.data.conllu import parse_conllu
 from partita.data.sentences import Sentence
 from partita.estimators import runs

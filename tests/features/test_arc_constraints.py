@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from partita.data.arc_rules import ArcPattern, ArcRule, parse_arc_rules
+from partita.data.arc_rule import ArcPattern, ArcRule
+from partita.data.arc_rules import parse_arc_rules
 from partita.features.arc_constraints import (
     arc_constraints,
     known_words,

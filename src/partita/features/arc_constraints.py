@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from partita.arrays import FloatArray, IntArray
-from partita.data.arc_rules import ANY, ROOT, ArcPattern, ArcRule
+from partita.data.arc_rule import ANY, ROOT, ArcPattern, ArcRule
 from partita.structures.trees import Trees
 from partita.text.conditions import Condition, holding, parse_condition
 from partita.text.fields import Field

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
-from partita.data.arc_rules import ArcRule
+from partita.data.arc_rule import ArcRule
 from partita.data.dependencies import UNKNOWN
 from partita.distribution.linear_chain import LinearChain
 from partita.estimators.parsing.joint import ArcLabels, arc_label_templates

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
-from partita.data.arc_rules import ArcRule
+from partita.data.arc_rule import ArcRule
 from partita.data.conllu import UNKNOWN_HEAD
 from partita.data.dependencies import UNKNOWN, relations, tree_heads
 from partita.data.sentences import Sentence

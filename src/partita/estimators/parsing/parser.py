@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from partita.arrays import Array, FloatArray
-from partita.data.arc_rules import ArcRule, read_arc_rules
+from partita.data.arc_rule import ArcRule
+from partita.data.arc_rules import read_arc_rules
 from partita.estimators.base import Stored
 from partita.estimators.explain import Cell
 from partita.estimators.groups import Descent, OptimiserName, Runs, Uncertainty
