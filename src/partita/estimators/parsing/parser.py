@@ -137,7 +137,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
     rules: Sequence[ArcRule] | None = option(
         None,
         "rules about arcs (see `partita.data.arc_rules`), which sentences without heads should "
-        "obey, or all if there are no such. They take all sentences at once",
+        "obey, or all if there are no such",
         read=read_arc_rules,
         metavar="FILE",
         is_kept=False,
@@ -213,11 +213,6 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
     def _check_together(self) -> None:
         super()._check_together()
         by_mini_batches = isinstance(self.way().optimiser, Stochastic)
-        if self.rules and by_mini_batches:
-            raise ValueError(
-                f"rules came with the optimiser {self.optimiser!r}; their expectations are those "
-                "of all sentences at once, so that it takes optimiser='lbfgs'."
-            )
         if self.rate is not None and (not by_mini_batches or isinstance(self.optimiser, Optimiser)):
             raise ValueError(
                 f"rate is {self.rate}, but only 'adam', 'adagrad' and 'sgd' by name take it; leave "
