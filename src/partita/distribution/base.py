@@ -2,11 +2,11 @@
 
 import copy
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
 
-from partita.arrays import BoolArray, FloatArray
+from partita.arrays import BoolArray, FloatArray, Number, Values
 from partita.distribution.checks import check_comparable, check_support
 from partita.distribution.flat import FlatDistribution
 from partita.structures.base import Structure, Structures
@@ -14,8 +14,21 @@ from partita.structures.batch import boolean_array, flat_vector, whole_number
 from partita.structures.doors import flat_scores, flat_values, shaped
 from partita.structures.forms import Form
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
-class Distribution(FlatDistribution):
+    Parts = TypeVar("Parts", default=Any)
+    One = TypeVar("One", default=Any)
+else:
+    from typing import TypeVar
+
+    Parts = TypeVar("Parts")
+    """Something for every part: an array, or a named tuple of arrays."""
+    One = TypeVar("One")
+    """A structure of one sentence."""
+
+
+class Distribution(FlatDistribution, Generic[Parts, One]):
     """p(structure) = exp(score(structure) - A), for each sentence of a batch.
 
     A structure's score is the sum of the scores of its parts, and A, the log-partition, makes the
@@ -70,19 +83,20 @@ class Distribution(FlatDistribution):
             )
         return flat_values(self.structures, self._form, values, dtype)
 
-    def _shaped(self, parts: FloatArray, *, largest: bool = False) -> Any:
+    def _shaped(self, parts: FloatArray, *, largest: bool = False) -> Parts:
         """A flat vector over parts, in the form of the scores, with memory of its own.
 
         Parts whose scores a caller gave once for several sentences are added up, or the largest
         is taken.
         """
         arrays = shaped(self.structures, self._form, parts, largest=largest)
-        return arrays[0] if len(arrays) == 1 else self.parts_type(*arrays)
+        found: Parts = arrays[0] if len(arrays) == 1 else self.parts_type(*arrays)
+        return found
 
     # ------------------------------------------------------------------ log-partition and gradient
 
     @property
-    def log_partition(self) -> Any:
+    def log_partition(self) -> Number:
         """A = log sum over structures of exp(score).
 
         >>> from partita import LinearChain
@@ -93,7 +107,7 @@ class Distribution(FlatDistribution):
         return self._form.scalar(self.inference.log_partition.copy())
 
     @property
-    def marginals(self) -> Any:
+    def marginals(self) -> Parts:
         """Expected count of every part: the gradient of the log-partition.
 
         >>> from partita import LinearChain
@@ -103,7 +117,7 @@ class Distribution(FlatDistribution):
         """
         return self._shaped(self.inference.marginals)
 
-    def covariance_product(self, direction: Any) -> Any:
+    def covariance_product(self, direction: Any) -> Parts:
         """Covariance of the part counts, times a vector over parts in the form of the scores.
 
         The derivative of `marginals` when the scores move along `direction`, so the Hessian of the
@@ -116,7 +130,7 @@ class Distribution(FlatDistribution):
         """
         return self._shaped(self.flat_covariance_product(self._flatten(direction)))
 
-    def covariance(self) -> Any:
+    def covariance(self) -> Values:
         """Dense covariance of the part counts, parts in C order of the scores; a list for a batch.
 
         Meant for checks and small sentences: its size is the square of the number of parts.
@@ -131,7 +145,7 @@ class Distribution(FlatDistribution):
 
     # ------------------------------------------------------------------ what follows from them
 
-    def expectation(self, values: Any) -> Any:
+    def expectation(self, values: Any) -> Number:
         """Expected sum of `values`, one per part in the form of the scores: <values, marginals>.
 
         >>> from partita import LinearChain
@@ -142,7 +156,7 @@ class Distribution(FlatDistribution):
         return self._form.scalar(self.flat_expectation(self._flatten(values)))
 
     @property
-    def entropy(self) -> Any:
+    def entropy(self) -> Number:
         """H = -sum p log p = A - <scores, marginals>, in nats.
 
         >>> from partita import LinearChain
@@ -152,7 +166,7 @@ class Distribution(FlatDistribution):
         """
         return self._form.scalar(self.inference.log_partition - self.flat_expectation(self.scores))
 
-    def entropy_gradient(self) -> Any:
+    def entropy_gradient(self) -> Parts:
         """Gradient of the entropy with respect to the scores: -covariance_product(scores).
 
         >>> from partita import LinearChain
@@ -162,7 +176,7 @@ class Distribution(FlatDistribution):
         """
         return self._shaped(-self.flat_covariance_product(self.scores))
 
-    def cross_entropy(self, other: Self) -> Any:
+    def cross_entropy(self, other: Self) -> Number:
         """-sum p log q = A_q - <scores_q, marginals_p>; infinite where q forbids what p allows.
 
         >>> from partita import LinearChain
@@ -176,7 +190,7 @@ class Distribution(FlatDistribution):
             other.inference.log_partition - self.flat_expectation(other.scores)
         )
 
-    def kl_divergence(self, other: Self) -> Any:
+    def kl_divergence(self, other: Self) -> Number:
         """sum p log(p / q) = cross_entropy(other) - entropy.
 
         >>> from partita import LinearChain
@@ -186,7 +200,7 @@ class Distribution(FlatDistribution):
         """
         return self.cross_entropy(other) - self.entropy
 
-    def renyi_entropy(self, alpha: float) -> Any:
+    def renyi_entropy(self, alpha: float) -> Number:
         """log(sum p^alpha) / (1 - alpha) = (A(alpha scores) - alpha A(scores)) / (1 - alpha).
 
         alpha = 0 counts the allowed structures (as a logarithm), 1 is the entropy, and infinity is
@@ -207,7 +221,7 @@ class Distribution(FlatDistribution):
         tempered = self.tempered(alpha).inference.log_partition
         return self._form.scalar((tempered - alpha * log_partition) / (1 - alpha))
 
-    def n_best_entropy(self, k: int) -> Any:
+    def n_best_entropy(self, k: int) -> Number:
         """Entropy of the k best structures alone, renormalised (Kim et al. 2006).
 
         The usual approximation where the exact `entropy` is not to be had; here for comparison.
@@ -267,11 +281,11 @@ class Distribution(FlatDistribution):
         """How often each part occurs in a structure (one per sentence), as a flat vector."""
         return self.structures.counts(self._form.split_structures(self.structures, structure))
 
-    def indicators(self, structure: Structure) -> Any:
+    def indicators(self, structure: Structure) -> Parts:
         """How often each part occurs in a structure, in the form of the scores."""
         return self._shaped(self.counts(structure))
 
-    def score(self, structure: Structure) -> Any:
+    def score(self, structure: Structure) -> Number:
         """Sum of the scores of a structure's parts, a structure per sentence; -inf if forbidden.
 
         >>> from partita import LinearChain
@@ -281,7 +295,7 @@ class Distribution(FlatDistribution):
         """
         return self._form.scalar(self.flat_score(self.counts(structure)))
 
-    def log_prob(self, structure: Structure) -> Any:
+    def log_prob(self, structure: Structure) -> Number:
         """log p(structure) = score(structure) - A.
 
         >>> from partita import LinearChain
@@ -292,7 +306,7 @@ class Distribution(FlatDistribution):
         return self.score(structure) - self.log_partition
 
     @property
-    def best_score(self) -> Any:
+    def best_score(self) -> Number:
         """The score of the best structure.
 
         >>> from partita import LinearChain
@@ -302,7 +316,7 @@ class Distribution(FlatDistribution):
         return self._form.scalar(self.best.scores.copy())
 
     @property
-    def argmax(self) -> Structure:
+    def argmax(self) -> One | Any:
         """A structure with the highest score.
 
         >>> from partita import LinearChain
@@ -313,7 +327,7 @@ class Distribution(FlatDistribution):
         return self._form.join_structures(self.structures, copy.deepcopy(self.best.structures))
 
     @property
-    def max_marginals(self) -> Any:
+    def max_marginals(self) -> Parts:
         """For each part the score of the best structure that uses it; -inf where none can.
 
         >>> from partita import LinearChain
@@ -323,7 +337,7 @@ class Distribution(FlatDistribution):
         """
         return self._shaped(self.structures.max_marginals(self.scores), largest=True)
 
-    def k_best(self, k: int) -> Any:
+    def k_best(self, k: int) -> list[Any]:
         """The k best structures as `(structure, score)`, best first; a list of lists for a batch.
 
         Fewer where fewer are allowed: a structure with a forbidden part is never listed.

@@ -1,19 +1,19 @@
 """Entropies of spans of a tag sequence, and with some tags fixed (Mann & McCallum 2007)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, Values
 
 
 class EntropyLattices(NamedTuple):
     """Entropy of the tags on either side of a word, given its tag, in nats; each (n, s)."""
 
-    before: Any
+    before: Values
     """H(tags before word t | its tag is j): H-alpha in the paper."""
-    behind: Any
+    behind: Values
     """H(tags behind word t | its tag is j): H-beta in the paper."""
 
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, IntArray, Values
 from partita.distribution.base import Distribution
 from partita.structures.forests import Forests
 from partita.structures.forms import Form
 from partita.structures.hypergraph import Hypergraph
 
 
-class HypergraphDistribution(Distribution):
+class HypergraphDistribution(Distribution[Values, IntArray]):
     """p(derivation) proportional to exp(sum of the scores of its edges, as often as they occur).
 
     Parameters
@@ -54,7 +54,7 @@ class HypergraphDistribution(Distribution):
         super().__init__(Forests(graphs), form, scores)
 
     @property
-    def inside(self) -> Any:
+    def inside(self) -> Values:
         """For each node, (n_nodes,), the log of the summed weight of its derivations.
 
         -inf for a node that has none.
@@ -66,7 +66,7 @@ class HypergraphDistribution(Distribution):
         return self._form.one_or_list(self.structures.inside(self.inference))
 
     @property
-    def outside(self) -> Any:
+    def outside(self) -> Values:
         """For each node, (n_nodes,), the log of the summed weight of what can stand around it.
 
         0 for the root, -inf for a node that it does not lead to. Inside times outside, over the
@@ -78,7 +78,7 @@ class HypergraphDistribution(Distribution):
         """
         return self._form.one_or_list(self.structures.outside(self.scores, self.inference))
 
-    def expected_features(self, features: Any) -> Any:
+    def expected_features(self, features: Any) -> Values:
         """Expected sum of feature vectors over the edges of a derivation: features.T @ marginals.
 
         `features` is (n_edges, n_features), dense or a SciPy sparse matrix; a list for a batch.

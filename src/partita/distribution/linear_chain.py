@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, FloatArray
+from partita.arrays import Array, FloatArray, IntArray, Number, Values
 from partita.distribution import chain_entropy as spans
 from partita.distribution.base import Distribution
 from partita.distribution.chain_entropy import EntropyLattices, UncertainSpan
@@ -27,13 +27,13 @@ PAIRWISE = "(s, s), or (n-1, s, s) with a table for each pair of neighbours"
 class ChainParts(NamedTuple):
     """Something for every part of a chain: marginals, max-marginals, gradients or directions."""
 
-    unary: Any
+    unary: Values
     """For each word and tag, (n, s)."""
-    pairwise: Any
+    pairwise: Values
     """For each transition, [left tag, right tag]: (s, s) where shared, else (n-1, s, s)."""
 
 
-class LinearChain(Distribution):
+class LinearChain(Distribution[ChainParts, IntArray]):
     """p(tags) proportional to exp(sum_t unary[t, y_t] + sum_t pairwise[y_t, y_(t+1)]).
 
     With `start` and `stop` also exp(start[first tag] + stop[last tag]).
@@ -137,7 +137,7 @@ class LinearChain(Distribution):
         before, behind = (self._shaped(row).unary for row in rows)
         return EntropyLattices(before, behind)
 
-    def span_entropy(self, first: ArrayLike, last: ArrayLike) -> Any:
+    def span_entropy(self, first: ArrayLike, last: ArrayLike) -> Number:
         """Entropy of the tags of the words `first` to `last`, both included, counting from 0.
 
         One span for all sentences of a batch, or one for each.
@@ -154,7 +154,7 @@ class LinearChain(Distribution):
         ]
         return self._form.scalar(np.array(entropies))
 
-    def constrained_entropy(self, first: ArrayLike, tags: Any, *, joint: bool = False) -> Any:
+    def constrained_entropy(self, first: ArrayLike, tags: Any, *, joint: bool = False) -> Number:
         """Entropy of all other tags, given the tags of the words from `first` on.
 
         -sum p(rest | tags) log p(rest | tags) over the rest of the sequence: what is before given
@@ -176,7 +176,7 @@ class LinearChain(Distribution):
         ]
         return self._form.scalar(np.array(entropies))
 
-    def most_uncertain_span(self, n_words: int) -> Any:
+    def most_uncertain_span(self, n_words: int) -> UncertainSpan | Any:
         """The span of `n_words` words whose tags have the highest entropy; a list for a batch."""
         n_words = whole_number("n_words", n_words, 1)
         found = []
@@ -187,7 +187,7 @@ class LinearChain(Distribution):
             found.append(UncertainSpan(first, first + n_words - 1, float(entropies[first])))
         return self._form.one_or_list(found)
 
-    def entropy_by_forward_pass(self) -> Any:
+    def entropy_by_forward_pass(self) -> Number:
         """`entropy` in one pass from left to right (Hernando et al. 2005), O(n s²).
 
         The same number without marginals, out of O(s) numbers at a time. With the scores of a
@@ -214,8 +214,7 @@ class LinearChain(Distribution):
         chain_entropy.gradient(
             p.inference.marginals, *p.structures.shape, *self._lattices, gradient
         )
-        found: ChainParts = self._gathered(gradient)
-        return found
+        return self._gathered(gradient)
 
     @cached_property
     def _lattices(self) -> tuple[FloatArray, FloatArray]:
@@ -229,7 +228,7 @@ class LinearChain(Distribution):
         """Of each sentence p(tag), (n, s), and p(tag and next tag), (n-1, s, s)."""
         return self.by_position.structures.split(self.by_position.inference.marginals)
 
-    def _gathered(self, parts: FloatArray) -> Any:
+    def _gathered(self, parts: FloatArray) -> ChainParts:
         """A vector over the parts of `by_position`, summed where transitions are shared."""
         if not self.structures.shared:
             return self._shaped(parts)

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
+from partita.arrays import IntArray, Values
 from partita.distribution.base import Distribution
 from partita.structures.forms import recognise
 from partita.structures.part_arrays import axes
@@ -16,13 +17,13 @@ PAIRWISE = axes("s s", "a score for every pair of tags of neighbouring segments"
 class SegmentParts(NamedTuple):
     """Something for every part: marginals, max-marginals, gradients or directions."""
 
-    segments: Any
+    segments: Values
     """For each first word, length - 1 and tag, (n, L, s)."""
-    pairwise: Any
+    pairwise: Values
     """For each transition between neighbouring segments, [left tag, right tag], (s, s)."""
 
 
-class SegmentChain(Distribution):
+class SegmentChain(Distribution[SegmentParts, IntArray]):
     """p(cut) proportional to exp(sum of segments[first, length-1, tag] + sum of pairwise).
 
     A structure cuts the words into segments of 1 to L words and gives each a tag; pairwise scores

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
+from partita.arrays import IntArray, Values
 from partita.distribution.base import Distribution
 from partita.distribution.trees import arc_pairs
 from partita.structures.forms import recognise
@@ -24,13 +25,13 @@ SIBLINGS = axes(
 class SiblingParts(NamedTuple):
     """Something for every part: marginals, gradients or directions."""
 
-    arcs: Any
+    arcs: Values
     """[head, modifier], (n+1, n+1)."""
-    siblings: Any
+    siblings: Values
     """[head, inner, modifier], (n+1, n+1, n+1)."""
 
 
-class SiblingTree(Distribution):
+class SiblingTree(Distribution[SiblingParts, IntArray]):
     """p(tree) proportional to exp(sum over words of arcs[h, m] + siblings[h, s, m]), projective.
 
     The inner sibling s of a word m is the next modifier of its head h towards it, on the same side;
@@ -86,7 +87,7 @@ class SiblingTree(Distribution):
         form, lengths, _ = recognise(given, n_words, mask)
         super().__init__(SiblingTrees(lengths, single_root=single_root), form, arcs, siblings)
 
-    def pair_marginals(self) -> Any:
+    def pair_marginals(self) -> Values:
         """p(both arcs), indexed [head, modifier, head2, modifier2]; a list for a batch.
 
         Twice the same arc gives its marginal; two heads of one word give 0. The size is (n+1)⁴,

@@ -1,11 +1,11 @@
 """Distributions over dependency trees: arcs in, heads out."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, IntArray, Values
 from partita.distribution.base import Distribution
 from partita.structures.forms import recognise
 from partita.structures.part_arrays import axes
@@ -21,7 +21,11 @@ LABELLED_ARCS = axes(
 )
 
 
-class Tree(Distribution):
+Heads: TypeAlias = IntArray | Any
+"""The heads of the words; with labels (heads, labels)."""
+
+
+class Tree(Distribution[Values, Heads]):
     """p(tree) proportional to exp(sum over words of arcs[head, word]); subclasses say which trees.
 
     Parameters
@@ -64,7 +68,7 @@ class Tree(Distribution):
         trees = self.kind(lengths, sizes.get("n_labels"), single_root=single_root)
         super().__init__(trees, form, arcs)
 
-    def pair_marginals(self, *, labelled: bool = False) -> Any:
+    def pair_marginals(self, *, labelled: bool = False) -> Values:
         """p(both arcs), indexed [head, modifier, head2, modifier2]; a list for a batch.
 
         Twice the same arc gives its marginal; two heads of one word give 0. Of labelled arcs the

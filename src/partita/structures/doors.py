@@ -36,6 +36,7 @@ def shaped(sets: Structures, form: Form, parts: FloatArray, *, largest: bool) ->
     padding is 0 or -inf.
     """
     neutral = -np.inf if largest else 0.0
+    arrays: list[Any]
     if form.kind == "padded":
         arrays = [
             None if once else _scattered(sets, form, array, starts, parts, neutral)

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, IntArray
+from partita.arrays import Array, IntArray, Number
 from partita.structures.base import Structure, Structures
 from partita.structures.batch import is_list, number_array, word_counts
 from partita.structures.part_arrays import Axes
 
+Item = TypeVar("Item")
 Kind = Literal["one", "list", "padded"]
 
 
@@ -28,11 +29,11 @@ class Form:
     """The words of each row, (n_sentences, n_padded): those that are there first, in order; None
     where they are the first ones anyway."""
 
-    def scalar(self, values: Array) -> Any:
+    def scalar(self, values: Array) -> Number:
         """A number per sentence: a plain number for one sentence, else an array."""
         return values[0].item() if self.kind == "one" else values
 
-    def one_or_list(self, items: list[Any]) -> Any:
+    def one_or_list(self, items: list[Item]) -> Item | Any:
         """Something per sentence: as it is for one sentence, else the list."""
         return items[0] if self.kind == "one" else items
 
@@ -73,7 +74,9 @@ class Form:
             for index, drawn in enumerate(samples)
         ]
 
-    def join_k_best(self, sets: Structures, best: Sequence[list[tuple[Structure, float]]]) -> Any:
+    def join_k_best(
+        self, sets: Structures, best: Sequence[list[tuple[Structure, float]]]
+    ) -> list[Any]:
         """The best structures per sentence with their scores; without padding, unless a mask has
         holes: then words are numbered as in the rows.
         """

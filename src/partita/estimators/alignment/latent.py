@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from partita.structures.joined import JoinedStructures
 from partita.training import Batch, Corpus, Penalty, TrainingResult, build_corpus
 from partita.training.optimisers import Optimiser
 from partita.training.optimisers.schedules import Constant, InverseSquareRoot, Linear, Rate
+
+EncodedT = TypeVar("EncodedT")
+"""A pair as a family knows it."""
 
 PAIRS_PER_BATCH = 8
 COVERED = 0.98
@@ -53,7 +56,7 @@ class LatentOptions(Declared):
         1.0, "l2 / 2 times the squares of the weights is added to the loss", at_least(0)
     )
 
-    def way(self, runs: Runs, family: "PairFamily", n_pairs: int) -> RunPlan:
+    def way(self, runs: Runs, family: "PairFamily[Any]", n_pairs: int) -> RunPlan:
         """How to train a family on so many pairs."""
         return RunPlan(runs, self._optimiser(n_pairs), family.penalty(self.l2))
 
@@ -103,27 +106,27 @@ class Bound:
         return max(1, ceil(self.slope * n_source + self.margin))
 
 
-class PairFamily(ABC):
+class PairFamily(ABC, Generic[EncodedT]):
     """How pairs become sets of derivations, and what the features of their parts are."""
 
     @abstractmethod
-    def encode(self, source: Sequence[str], target: Sequence[str]) -> Any:
+    def encode(self, source: Sequence[str], target: Sequence[str]) -> EncodedT:
         """A pair as the other methods know it."""
 
     @abstractmethod
-    def are_reachable(self, pairs: Sequence[Any]) -> BoolArray:
+    def are_reachable(self, pairs: Sequence[EncodedT]) -> BoolArray:
         """Which pairs have a derivation."""
 
     @abstractmethod
-    def observed(self, pairs: Sequence[Any]) -> Structures:
+    def observed(self, pairs: Sequence[EncodedT]) -> Structures:
         """D(x, y) of each pair."""
 
     @abstractmethod
-    def every(self, pairs: Sequence[Any]) -> Structures:
+    def every(self, pairs: Sequence[EncodedT]) -> Structures:
         """D_n(x) of each pair."""
 
     @abstractmethod
-    def features(self, pairs: Sequence[Any], structures: JoinedStructures) -> FeatureMap:
+    def features(self, pairs: Sequence[EncodedT], structures: JoinedStructures) -> FeatureMap:
         """The features of the parts of all D(x, y), and then of all D_n(x)."""
 
     @abstractmethod
@@ -134,14 +137,14 @@ class PairFamily(ABC):
     def penalty(self, l2: float) -> Penalty:
         """On the weights."""
 
-    def batch(self, pairs: Sequence[Any], weights: FloatArray | None = None) -> Batch:
+    def batch(self, pairs: Sequence[EncodedT], weights: FloatArray | None = None) -> Batch:
         """-log p(y | x) of some pairs."""
         structures = JoinedStructures([self.observed(pairs), self.every(pairs)])
         features = self.features(pairs, structures)
         targets = {"ContrastiveEstimation": Neighbourhoods.halves(len(pairs))}
         return Batch(PartDistribution, structures, features, targets, weights)
 
-    def log_prob(self, pair: Any, weights: FloatArray) -> float:
+    def log_prob(self, pair: EncodedT, weights: FloatArray) -> float:
         """log p(y | x) of a pair; -inf where no derivation has the target."""
         batch = self.batch([pair])
         scores = batch.features.scores(weights)
@@ -157,7 +160,7 @@ class Latent(NamedTuple):
 
 
 def learn_latent(
-    family: PairFamily,
+    family: PairFamily[EncodedT],
     material: PairMaterial,
     held_out: PairMaterial | None,
     way: Callable[[int], RunPlan],
@@ -187,8 +190,8 @@ def learn_latent(
 
 
 def pair_corpus(
-    family: PairFamily,
-    pairs: Sequence[Any],
+    family: PairFamily[EncodedT],
+    pairs: Sequence[EncodedT],
     weights: FloatArray | None,
     workers: int | str | None,
 ) -> Corpus:
@@ -205,10 +208,10 @@ def pair_corpus(
 
 
 def _reached(
-    family: PairFamily, material: PairMaterial, most: int | None = None
-) -> tuple[list[Any], PairMaterial]:
+    family: PairFamily[EncodedT], material: PairMaterial, most: int | None = None
+) -> tuple[list[EncodedT], PairMaterial]:
     """The pairs that have a derivation, encoded, short ones first; and they themselves."""
-    pairs: list[Any] = []
+    pairs: list[EncodedT] = []
     is_reached = np.zeros(len(material), dtype=np.bool_)
     for start in range(0, len(material), PAIRS_PER_BATCH):
         if most is not None and is_reached.sum() >= most:

@@ -40,7 +40,7 @@ class NumberedPair(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LinkFamily(PairFamily):
+class LinkFamily(PairFamily[NumberedPair]):
     """log P(y | x, n): links by their pair of words, deletions by their word, two constants.
 
     Since no score depends on the place, small matrix products are all that D(x, y) needs. Weights

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.arrays import FloatArray
+from partita.arrays import BoolArray, FloatArray
 from partita.estimators.runs import RunPlan, judged, run
 from partita.estimators.supervision import Lessons
 from partita.estimators.tagging.hidden_markov_layout import (
@@ -182,7 +182,7 @@ def _informed(
     model: HiddenMarkovModel,
     words: Sequence[Sequence[str | None]],
     material: TagMaterial,
-    whole: Any,
+    whole: BoolArray,
 ) -> FloatArray:
     """What a model of the fully labelled sentences alone thinks of the others, (n, s).
 

@@ -41,7 +41,7 @@ class HieroPair(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class HieroFamily(PairFamily):
+class HieroFamily(PairFamily[HieroPair]):
     """Rules with their features, and how many words may be under one."""
 
     rules: HieroRules

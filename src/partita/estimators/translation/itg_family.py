@@ -25,7 +25,7 @@ class EncodedPair(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ItgFamily(PairFamily):
+class ItgFamily(PairFamily[EncodedPair]):
     """A lexicon of what words may become, hashed features, and how long targets may be."""
 
     lexicon: TranslationLexicon

@@ -1,8 +1,8 @@
 """`Translator`: sentences into another language, by a CRF over synchronous derivations."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -28,6 +28,7 @@ from partita.evaluation.translations import corpus_bleu
 from partita.structures.batch import whole_number
 from partita.training import heed_interruptions
 
+Answer = TypeVar("Answer")
 Words = Sequence[str]
 Decoder = Literal["best", "risk"]
 Length = Literal["likeliest", "any"]
@@ -274,11 +275,16 @@ class Translator(BitextEstimator):
     # ------------------------------------------------------------------ helpers
 
     def _ask(
-        self, source: Sentences, ask: Any, *, workers: int | None = None, chunk: int = CHUNK
-    ) -> Iterator[Any]:
+        self,
+        source: Sentences,
+        ask: Callable[[tuple[str, ...]], Answer],
+        *,
+        workers: int | None = None,
+        chunk: int = CHUNK,
+    ) -> Iterator[Answer]:
         self._check_fitted()
 
-        def answer(first: int, read: list[Any]) -> list[Any]:
+        def answer(first: int, read: list[Words]) -> list[Answer]:
             numbered = enumerate(read, start=first)
             return [ask(checked_sentence("source", index, words)) for index, words in numbered]
 
