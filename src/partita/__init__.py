@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from partita import show
+    from partita.distribution.constituency_tree import ConstituencyTree
     from partita.distribution.hypergraph import HypergraphDistribution
     from partita.distribution.linear_chain import LinearChain
     from partita.distribution.projective_tree import ProjectiveTree
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Aligner",
+    "ConstituencyTree",
     "DependencyParser",
     "HiddenMarkovAlignment",
     "HiddenMarkovTagger",
@@ -54,6 +56,7 @@ __all__ = [
 
 _MODULES = {
     "Aligner": "partita.estimators.alignment.aligner",
+    "ConstituencyTree": "partita.distribution.constituency_tree",
     "DependencyParser": "partita.estimators.parsing.parser",
     "HiddenMarkovAlignment": "partita.estimators.alignment.models",
     "HiddenMarkovTagger": "partita.estimators.tagging.hidden_markov_tagger",

@@ -199,6 +199,41 @@ def all_segmentations(scores):
     return structures, counts
 
 
+def binary_trees(first, last):
+    """Every binary tree over some words, as its spans from the top down."""
+    if first == last:
+        yield [(first, last)]
+    for cut in range(first, last):
+        for left in binary_trees(first, cut):
+            for right in binary_trees(cut + 1, last):
+                yield [(first, last), *left, *right]
+
+
+def constituency_trees(n_labels=None):
+    """Scores, distribution and enumerator."""
+
+    def all_trees(scores):
+        structures, counts = [], []
+        for spans in binary_trees(0, len(scores) - 1):
+            for labels in itertools.product(range(n_labels or 1), repeat=len(spans)):
+                rows = np.array(spans)
+                if n_labels is not None:
+                    rows = np.column_stack([rows, labels])
+                used = np.zeros_like(scores)
+                used[tuple(rows.T)] = 1
+                structures.append(rows)
+                counts.append(used.ravel())
+        return structures, counts
+
+    return (
+        lambda rng, n_words: rng.normal(size=(n_words,) * 2 + (n_labels,) * (n_labels is not None)),
+        lambda scores, **options: pt.ConstituencyTree(
+            scores, labelled=n_labels is not None, **options
+        ),
+        all_trees,
+    )
+
+
 CHAIN_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
 TREE_SIZES = (1, 2, 3, 4, 5) if IS_COMPILED else (1, 3)
 SPANNING_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
@@ -257,6 +292,8 @@ CASES = [
         n_words_long=100,
         once=(1,),
     ),
+    Case("constituents", *constituency_trees(), (1, 2, 5, 6), n_words_long=60),
+    Case("constituents-labelled", *constituency_trees(2), (1, 2, 4), n_words_long=40),
     Case(
         "own-structure",
         lambda rng, n_words: (rng.normal(size=(n_words, 3, 2)), rng.normal(size=(2, 2))),

@@ -24,6 +24,7 @@ from partita.structures.hypergraph import Hypergraph
 from partita.torch import nn
 from partita.torch.base import TensorDistribution
 from partita.torch.distributions import (
+    ConstituencyTree,
     HypergraphDistribution,
     LinearChain,
     ProjectiveTree,
@@ -33,6 +34,7 @@ from partita.torch.distributions import (
 )
 
 __all__ = [
+    "ConstituencyTree",
     "Hypergraph",
     "HypergraphDistribution",
     "LinearChain",

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from partita.distribution import (
+    constituency_tree,
     hypergraph,
     linear_chain,
     projective_tree,
@@ -44,6 +45,16 @@ class SiblingTree(TensorDistribution, of=sibling_tree.SiblingTree, parts=sibling
     >>> p = ptt.SiblingTree(torch.zeros(4, 4), torch.zeros(4, 4, 4), single_root=True)
     >>> p.log_partition.exp().round(decimals=3)
     tensor(7.)
+    """
+
+
+class ConstituencyTree(TensorDistribution, of=constituency_tree.ConstituencyTree, parts="spans"):
+    """Binary constituency trees; arguments as those of `partita.ConstituencyTree`.
+
+    >>> import partita.torch as ptt
+    >>> p = ptt.ConstituencyTree(torch.zeros(4, 4))
+    >>> p.log_partition.exp().round(decimals=3)
+    tensor(5.)
     """
 
 

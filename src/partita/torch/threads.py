@@ -17,6 +17,7 @@ from partita.distribution.base import Distribution
 from partita.distribution.parts import PartDistribution
 from partita.structures.base import Structures
 from partita.structures.chains import Chains
+from partita.structures.constituents import ConstituencyTrees
 from partita.structures.forests import Forests
 from partita.structures.joined import JoinedStructures
 from partita.structures.segments import SegmentChains
@@ -63,6 +64,11 @@ def _(structures: Chains, sentences: slice) -> Structures:
 @some.register
 def _(structures: SegmentChains, sentences: slice) -> Structures:
     return SegmentChains(structures.n_words[sentences], structures.longest, structures.n_tags)
+
+
+@some.register
+def _(structures: ConstituencyTrees, sentences: slice) -> Structures:
+    return ConstituencyTrees(structures.n_words[sentences], structures.n_labels)
 
 
 @some.register
