@@ -49,6 +49,15 @@ def test_all_that_can_be_asked(run, files, tmp_path, kind):
     assert values["SpanEntropy"] == values["Entropy"]  # the sentence has three words
 
 
+def test_a_model_that_is_normalised_at_every_step(run, tmp_path):
+    model = tmp_path / "local.model"
+    line = "train tagger train.conllu -o {model} --normalisation local --max-iterations 5"
+    status, _, err = run(line, model=model)
+    assert status == 0, err
+    assert Tagger.load(model).normalisation == "local"
+    assert run("predict {model} raw.txt", model=model)[1].startswith("the\tDET")
+
+
 def test_columns_get_a_new_column(run):
     status, out, err = run("predict tagger.model train.txt --probability")
     assert status == 0

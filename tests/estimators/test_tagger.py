@@ -79,6 +79,15 @@ def test_other_optimisers(optimiser):
     assert found.score(NEW_WORDS, NEW_TAGS) > 0.6
 
 
+@pytest.mark.parametrize("optimiser", ["adam", "adagrad", "sgd"])
+@pytest.mark.parametrize("options", [{"entropy_weight": 0.1}, {"share_weight": 1.0}])
+def test_unlabelled_sentences_by_mini_batches(optimiser, options):
+    """Entropy brings a term of the tags' shares with it, whose totals are those of the corpus."""
+    tagger = Tagger(features=SIMPLE, optimiser=optimiser, max_iterations=10, l2=0.1, **options)
+    tagger.fit(WORDS[:20], TAGS[:20], unlabelled=NEW_WORDS)
+    assert tagger.score(NEW_WORDS, NEW_TAGS) > 0.6
+
+
 def test_l1_gives_sparse_weights(tagger):
     sparse = Tagger(features=SIMPLE, l1=0.5, l2=0.0).fit(WORDS, TAGS)
     assert sparse.inspect().n_nonzero < 0.5 * tagger.inspect().n_nonzero

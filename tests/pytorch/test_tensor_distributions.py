@@ -62,6 +62,7 @@ def test_values_by_enumeration(case, kind, build):
         close(p.kl_divergence(q), cross - truth.entropy)
         for alpha in (0.0, 0.5, 2.0):
             close(p.renyi_entropy(alpha), truth.renyi_entropy(alpha))
+        close(p.renyi_entropy(1 + 1e-12), truth.entropy)
         for structure, total in list(zip(truth.structures, truth.totals, strict=True))[:5]:
             close(p.score(structure), total)
             close(p.log_prob(structure), total - truth.log_partition)
@@ -83,6 +84,7 @@ QUANTITIES = {
     "entropy": lambda p, values, target: p.entropy,
     "expectation": lambda p, values, target: p.expectation(values),
     "renyi_entropy": lambda p, values, target: p.renyi_entropy(2.0),
+    "renyi_entropy near 1": lambda p, values, target: p.renyi_entropy(1 + 1e-9),
 }
 
 

@@ -2,11 +2,13 @@
 
 import copy
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, Number, Values
+from partita.distribution import entropies
 from partita.distribution.checks import check_comparable, check_support
 from partita.distribution.flat import FlatDistribution
 from partita.structures.base import Structure, Structures
@@ -164,7 +166,7 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         >>> round(p.entropy, 6)  # -(0.25 log 0.25 + 0.75 log 0.75)
         0.562335
         """
-        return self._form.scalar(self.inference.log_partition - self.flat_expectation(self.scores))
+        return self._form.scalar(entropies.entropy(self))
 
     def entropy_gradient(self) -> Parts:
         """Gradient of the entropy with respect to the scores: -covariance_product(scores).
@@ -174,7 +176,7 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         >>> p.entropy_gradient().unary.round(3)
         array([[ 0.206, -0.206]])
         """
-        return self._shaped(-self.flat_covariance_product(self.scores))
+        return self._shaped(entropies.entropy_gradient(self))
 
     def cross_entropy(self, other: Self) -> Number:
         """-sum p log q = A_q - <scores_q, marginals_p>; infinite where q forbids what p allows.
@@ -186,9 +188,7 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         0.693147
         """
         self._check_comparable(other)
-        return self._form.scalar(
-            other.inference.log_partition - self.flat_expectation(other.scores)
-        )
+        return self._form.scalar(entropies.cross_entropy(self, other))
 
     def kl_divergence(self, other: Self) -> Number:
         """sum p log(p / q) = cross_entropy(other) - entropy.
@@ -204,7 +204,8 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         """log(sum p^alpha) / (1 - alpha) = (A(alpha scores) - alpha A(scores)) / (1 - alpha).
 
         alpha = 0 counts the allowed structures (as a logarithm), 1 is the entropy, and infinity is
-        minus the log-probability of the best structure. Costs one more log-partition.
+        minus the log-probability of the best structure. Costs one more log-partition, or near 1 a
+        few (see `partita.distribution.entropies`).
 
         >>> from partita import LinearChain
         >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
@@ -213,13 +214,7 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         """
         if not alpha >= 0:
             raise ValueError(f"alpha is {alpha}; expected a number from 0 to infinity.")
-        if alpha == 1:
-            return self.entropy
-        log_partition = self.inference.log_partition
-        if alpha == np.inf:
-            return self._form.scalar(log_partition - self.best.scores)
-        tempered = self.tempered(alpha).inference.log_partition
-        return self._form.scalar((tempered - alpha * log_partition) / (1 - alpha))
+        return self._form.scalar(entropies.renyi_entropy(self, alpha))
 
     def n_best_entropy(self, k: int) -> Number:
         """Entropy of the k best structures alone, renormalised (Kim et al. 2006).
@@ -231,7 +226,7 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         >>> p.n_best_entropy(1), round(p.n_best_entropy(2) - p.entropy, 9)
         (0.0, 0.0)
         """
-        best = self.k_best(k)
+        best = self.settled.k_best(k)
         lists = [best] if self._form.kind == "one" else best
         entropies = []
         for found in lists:
@@ -274,6 +269,17 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
     def with_scores(self, scores: FloatArray) -> Self:
         """The same structures with other flat scores."""
         return self.from_flat(self.structures, scores, self._form)
+
+    @cached_property
+    def settled(self) -> Self:
+        """The same distribution; from large scores, what all structures have in common is taken.
+
+        A sum of scores of 1e12 has no digits left for an entropy. Scores that are not large stay
+        as they are.
+        """
+        if not entropies.is_large(self.scores):
+            return self
+        return self.with_scores(self.structures.centred(self.scores, self.inference))
 
     # ------------------------------------------------------------------ structures
 

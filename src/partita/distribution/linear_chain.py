@@ -200,8 +200,9 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         chains = self.structures
         log_partition, entropies = np.empty((2, chains.n_sentences))
         stride = 0 if chains.shared else chains.n_tags**2
-        chain_entropy.forward_only(self.scores, *chains.shape, stride, log_partition, entropies)
-        check_support(self.structures, self.scores, log_partition)
+        scores = self.settled.scores
+        chain_entropy.forward_only(scores, *chains.shape, stride, log_partition, entropies)
+        check_support(self.structures, scores, log_partition)
         return self._form.scalar(entropies)
 
     def entropy_gradient_by_lattices(self) -> ChainParts:

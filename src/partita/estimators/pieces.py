@@ -8,6 +8,7 @@ from partita.arrays import FloatArray
 from partita.distribution.base import Distribution
 from partita.features.base import FeatureMap
 from partita.structures.base import Structures
+from partita.structures.local_chains import locally_normalised
 from partita.training.batches import Batch
 
 
@@ -20,17 +21,22 @@ class Piece:
     kind: type[Distribution]
     structures: Any
     features: FeatureMap
+    is_local: bool = False
+    """Whether the scores are normalised at every step; only those of chains can be."""
 
     def at(self, weights: FloatArray) -> Any:
         """The distribution over their structures that the weights define."""
-        return self.kind.from_flat(self.structures, self.features.scores(weights))
+        scores = self.features.scores(weights)
+        if self.is_local:
+            scores = locally_normalised(self.structures, scores)
+        return self.kind.from_flat(self.structures, scores)
 
     def of(self, values: Sequence[Any]) -> Sequence[Any]:
         """What these sentences have of a value for each encoded sentence."""
         return values[self.sentences.start : self.sentences.stop]
 
     def batch(self, targets: Mapping[str, Any], sample_weights: FloatArray | None) -> Batch:
-        """These sentences as a batch to learn from."""
+        """These sentences as a batch to learn from, before the scores are normalised."""
         structures: Structures = self.structures
         span = slice(self.sentences.start, self.sentences.stop)
         weights = None if sample_weights is None else sample_weights[span]

@@ -20,6 +20,7 @@ from partita.objectives import (
     Counts,
     ExpectedCost,
     Likelihood,
+    LocallyNormalised,
     MarginalLikelihood,
     Objective,
     Schedule,
@@ -142,6 +143,21 @@ class EntropyTerm(NamedTuple):
         return schedule * self.objective
 
 
+def locally(objective: Sum) -> Sum:
+    """The same terms under the same names, of chains that are normalised at every step.
+
+    >>> locally(Likelihood() + 0.5 * ExpectedCost()).names
+    ['Likelihood', 'ExpectedCost']
+    """
+    terms = zip(objective.terms, objective.names, strict=True)
+    return Sum(
+        tuple(
+            replace(term, objective=LocallyNormalised(term.objective), name=name)
+            for term, name in terms
+        )
+    )
+
+
 class Lesson(NamedTuple):
     """A term of the objective, which sentences teach it, and what it compares them with."""
 
@@ -209,6 +225,8 @@ class Lessons:
                 # A batch that no term learns from would only cost time.
                 if targets:
                     batches.append(piece.batch(targets, self.sample_weights))
+        if any(piece.is_local for pieces in self.pieces.values() for piece in pieces):
+            objective = locally(objective)
         return objective, batches
 
     def _lessons(self) -> list[Lesson]:

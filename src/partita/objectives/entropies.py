@@ -1,8 +1,7 @@
 """Learning from unlabelled data: prefer models that are sure."""
 
-import numpy as np
-
 from partita.arrays import FloatArray
+from partita.distribution import entropies
 from partita.distribution.base import Distribution
 from partita.objectives.base import Gradient, SentenceObjective
 
@@ -14,6 +13,7 @@ class Entropy(SentenceObjective):
     structures away from them (seed 002). Begin with a small weight: `ramp(0.1, over=20) *
     Entropy()`. Costs one covariance product beyond the marginals.
 
+    >>> import numpy as np
     >>> from partita import LinearChain
     >>> p = LinearChain(np.zeros((3, 2)), np.zeros((2, 2)))
     >>> statistic, pullback = Entropy()(p, None)
@@ -23,18 +23,18 @@ class Entropy(SentenceObjective):
 
     def losses(self, p: Distribution, target: None) -> tuple[FloatArray, Gradient]:
         """A - <scores, marginals>."""
-        losses = p.inference.log_partition - p.flat_expectation(p.scores)
-        return losses, lambda: -p.flat_covariance_product(p.scores)
+        return entropies.entropy(p), lambda: entropies.entropy_gradient(p)
 
 
 class RenyiEntropy(SentenceObjective):
     """(A(alpha scores) - alpha A(scores)) / (1 - alpha), the entropy where alpha is 1.
 
     Gradient alpha (marginals(alpha scores) - marginals(scores)) / (1 - alpha); no covariance is
-    needed, but two inferences. At alpha = infinity it is minus the log-probability of the best
-    structure, as in self-training, with marginals - best as its gradient. There is no target
-    (None).
+    needed, but two inferences, and near 1 a few covariance products after all. At alpha = infinity
+    it is minus the log-probability of the best structure, as in self-training, with marginals -
+    best as its gradient. There is no target (None).
 
+    >>> import numpy as np
     >>> from partita import LinearChain
     >>> p = LinearChain(np.zeros((3, 2)), np.zeros((2, 2)))
     >>> statistic, pullback = RenyiEntropy(2.0)(p, None)
@@ -49,14 +49,5 @@ class RenyiEntropy(SentenceObjective):
 
     def losses(self, p: Distribution, target: None) -> tuple[FloatArray, Gradient]:
         """The entropy of order alpha."""
-        alpha, inference = self.alpha, p.inference
-        if alpha == 1:
-            return Entropy().losses(p, None)
-        if alpha == np.inf:
-            return (
-                inference.log_partition - p.best.scores,
-                lambda: inference.marginals - p.structures.counts(p.best.structures),
-            )
-        tempered = p.tempered(alpha).inference
-        losses = (tempered.log_partition - alpha * inference.log_partition) / (1 - alpha)
-        return losses, lambda: (alpha / (1 - alpha)) * (tempered.marginals - inference.marginals)
+        alpha = self.alpha
+        return entropies.renyi_entropy(p, alpha), lambda: entropies.renyi_gradient(p, alpha)

@@ -133,6 +133,13 @@ class Structures(ABC):
         """Dense covariance of the part counts of each sentence."""
         return covariance_from_products(self, scores, inference)
 
+    def centred(self, scores: FloatArray, inference: Inference) -> FloatArray:
+        """Scores of the same distribution without what all structures of a sentence have in common.
+
+        As they are, where nothing is known to be in every structure; a new array otherwise.
+        """
+        return scores
+
     def is_choice(self) -> BoolArray:
         """Which parts count as right or wrong, (n_parts,): those of the first array.
 

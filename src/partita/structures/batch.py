@@ -116,3 +116,29 @@ def pieces(values: Array, starts: IntArray) -> list[Array]:
     """Views of each sentence's part of an array, given by `offsets`."""
     # Not np.split, which takes a microsecond for each sentence, and makes one piece of none.
     return [values[start:end] for start, end in pairwise(starts.tolist())]
+
+
+def largest_finite(scores: FloatArray, axes: tuple[int, ...]) -> FloatArray:
+    """The largest score along some axes, which stay with a length of 1; 0 where all are -inf.
+
+    >>> largest_finite(np.array([[1.0, 3.0], [-np.inf, -np.inf]]), (1,))
+    array([[3.],
+           [0.]])
+    """
+    largest: FloatArray = scores.max(axis=axes, keepdims=True, initial=-np.inf)
+    return np.where(largest > -np.inf, largest, 0.0)
+
+
+def exact_sum(*terms: FloatArray) -> FloatArray:
+    """The sum of finite arrays, cell by cell, with the rounding of the sums carried along.
+
+    >>> exact_sum(np.array([1e16]), np.array([1.0]), np.array([-1e16]))
+    array([1.])
+    """
+    total, lost = terms[0], np.zeros_like(terms[0])
+    for term in terms[1:]:
+        summed = total + term
+        added = summed - total
+        lost += (total - (summed - added)) + (term - added)
+        total = summed
+    return total + lost

@@ -18,7 +18,7 @@ from partita.kernels.chains import scaled_covariance as chain_scaled_covariance
 from partita.kernels.simd.lanes import N_LANES
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import Best, Inference, Structure
-from partita.structures.batch import offsets, pieces
+from partita.structures.batch import largest_finite, offsets, pieces
 from partita.structures.part_arrays import PartArray
 from partita.structures.resampling import random_visits
 
@@ -53,6 +53,14 @@ class Chains(ArrayStructures):
         """Views of each sentence's part of a flat vector: unary (n, s), and the transitions."""
         unaries, tables = self.split_arrays(parts)
         return unaries, tables
+
+    def centred(self, scores: FloatArray, inference: Inference) -> FloatArray:
+        """Each word has one tag, and each pair of neighbours one transition: less the largest."""
+        centred = scores.copy()
+        for unary, tables in zip(*self.split(centred), strict=True):
+            unary -= largest_finite(unary, (1,))
+            tables -= largest_finite(tables, (-2, -1))
+        return centred
 
     def split_words(self, values: Array) -> list[Array]:
         """Views of each sentence's part of an array with a row for every word."""

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import FloatArray, IntArray
-from partita.structures.base import Structure
+from partita.structures.base import Inference, Structure
+from partita.structures.batch import largest_finite
 from partita.structures.part_arrays import PartArray
 from partita.structures.step_structures import Step, StepStructures
 from partita.structures.tied_forests import TiedForest
@@ -78,6 +79,25 @@ class ConstituencyTrees(StepStructures):
         rows = np.array(structure)
         rows[:, :2] = places[rows[:, :2]]
         return rows
+
+    def centred(self, scores: FloatArray, inference: Inference) -> FloatArray:
+        """Less the largest score: of each word, of the whole sentence, and of all other spans.
+
+        The first two are in every tree, and of the others every tree has as many, n - 2.
+        """
+        centred = scores.copy()
+        self.clear_unused(centred)
+        for spans in self.split_arrays(centred)[0]:
+            table = spans.reshape(len(spans), len(spans), -1)
+            inner = np.ones(table.shape[:2], dtype=np.bool_)
+            np.fill_diagonal(inner, val=False)
+            inner[0, -1] = False
+            cells = [table[word, word] for word in range(len(table))]
+            cells += [table[0, -1]] * (len(table) > 1)
+            for each in cells:
+                each -= largest_finite(each, (0,))
+            table[inner] -= largest_finite(table[inner], (0, 1))
+        return centred
 
     def clear_unused(self, scores: FloatArray) -> float:
         """-inf below the diagonal."""

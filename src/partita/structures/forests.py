@@ -1,5 +1,6 @@
 """Derivations of hypergraphs: a batch of forests, held as one."""
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Self
@@ -71,6 +72,15 @@ class Forests(Structures):
         """For each node the log sum of what can stand around it; -inf where the root has no way."""
         return self._by_node(self._batch.outside(scores, inference))
 
+    def centred(self, scores: FloatArray, inference: Inference) -> FloatArray:
+        """log p(edge | its head), about: score + inside of the tails - inside of the head.
+
+        What a node takes from the edges into it, it gives to those that lead on, so that only the
+        inside of the root goes. The sums are exact but for one rounding.
+        """
+        views = zip(self.hypergraphs, self.inside(inference), self.split(scores), strict=True)
+        return np.concatenate([np.zeros(0), *(shares(*each) for each in views)])
+
     def covariance_product(
         self, scores: FloatArray, inference: Inference, direction: FloatArray
     ) -> FloatArray:
@@ -138,6 +148,21 @@ class Forests(Structures):
         for graph, array, piece in zip(self.hypergraphs, arrays, given, strict=True):
             array[graph.order] = piece
         return arrays
+
+
+def shares(hypergraph: Hypergraph, inside: FloatArray, scores: FloatArray) -> FloatArray:
+    """log p(edge | its head) where `inside` are log sums; -inf for an edge that cannot be.
+
+    >>> forest = Hypergraph([0, 1, 1], [(), (0,), (0,)], root=1)
+    >>> shares(forest, np.log([2.0, 8.0]), np.log([2.0, 1.0, 3.0])).round(3) + 0.0
+    array([ 0.   , -1.386, -0.288])
+    """
+    found = np.full(len(scores), -np.inf)
+    for edge in np.flatnonzero(scores > -np.inf).tolist():
+        terms = inside[hypergraph.tails(edge)]
+        if (terms > -np.inf).all():
+            found[edge] = math.fsum([scores[edge], *terms, -inside[hypergraph.heads[edge]]])
+    return found
 
 
 def checked_derivation(hypergraph: Hypergraph, derivation: ArrayLike, index: int) -> IntArray:

@@ -52,6 +52,15 @@ class JoinedStructures(Structures):
             tuple(found),
         )
 
+    def centred(self, scores: FloatArray, inference: Inference) -> FloatArray:
+        """Each member's own."""
+        found = self._asked(
+            lambda member, mine, inner: member.centred(mine, inner),
+            self._split(scores),
+            inference.state,
+        )
+        return np.concatenate(found)
+
     def covariance_product(
         self, scores: FloatArray, inference: Inference, direction: FloatArray
     ) -> FloatArray:

@@ -18,7 +18,7 @@ from partita.kernels.segments import scaled_covariance as segment_covariance
 from partita.kernels.simd.lanes import N_LANES
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import Best, Inference, Structure
-from partita.structures.batch import offsets
+from partita.structures.batch import exact_sum, largest_finite, offsets
 from partita.structures.part_arrays import PartArray
 from partita.structures.resampling import random_visits
 
@@ -73,6 +73,32 @@ class SegmentChains(ArrayStructures):
             found = np.empty(self.n_sentences)
             segment_log.infer(scores, direction, *self.shape, unsafe, found, product)
         return product
+
+    def centred(self, scores: FloatArray, inference: Inference) -> FloatArray:
+        """Each word is in one segment, and each segment but the last has a transition behind it.
+
+        The largest transition moves into the segments, and of these goes what the best way to their
+        end has gained since their beginning.
+        """
+        centred = scores.copy()
+        for segments, pairwise in zip(*self.split_arrays(centred), strict=True):
+            largest = largest_finite(pairwise, (0, 1))
+            pairwise -= largest
+            gains = np.full(len(segments) + 1, -np.inf)
+            gains[0] = 0.0
+            for end in range(1, len(gains)):
+                lengths = np.arange(1, min(self.longest, end) + 1)
+                best = segments[end - lengths, lengths - 1].max(axis=1)
+                gains[end] = (best + gains[end - lengths]).max() + largest[0, 0]
+            for first in range(len(segments)):
+                ends = np.arange(first + 1, min(first + self.longest, len(segments)) + 1)
+                cells = segments[first, : len(ends)]
+                is_possible = (cells > -np.inf) & (gains[first] > -np.inf)
+                terms = (cells, largest, gains[first], -gains[ends, None])
+                cells[is_possible] = exact_sum(
+                    *(np.broadcast_to(term, cells.shape)[is_possible] for term in terms)
+                )
+        return centred
 
     def argmax(self, scores: FloatArray) -> Best:
         """Viterbi's algorithm, O(n L s + n s²)."""

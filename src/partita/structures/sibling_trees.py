@@ -21,7 +21,7 @@ from partita.structures.base import (
     Structure,
     covariance_from_products,
 )
-from partita.structures.batch import offsets, pieces
+from partita.structures.batch import largest_finite, offsets, pieces
 from partita.structures.part_arrays import PartArray
 from partita.structures.sibling_forests import SiblingForests, sibling_places
 from partita.structures.tree_checks import check_tree, checked_row, why_empty
@@ -87,6 +87,15 @@ class SiblingTrees(ArrayStructures):
             )
             self._unfold(found, unsafe, product)
         return product
+
+    def centred(self, scores: FloatArray, inference: Inference) -> FloatArray:
+        """Each word has one arc and one sibling part: less the largest scores of those into it."""
+        centred = scores.copy()
+        self.clear_unused(centred)
+        for arcs, siblings in zip(*self.split_arrays(centred), strict=True):
+            arcs -= largest_finite(arcs, (0,))
+            siblings -= largest_finite(siblings, (0, 1))
+        return centred
 
     def arc_covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
         """Dense covariance of the arcs of each sentence, ((n+1)², (n+1)²), from products: O(n⁵)."""

@@ -13,7 +13,7 @@ from partita.kernels.trees import gibbs as tree_gibbs
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import ALL_FORBIDDEN, Best, Inference, Structure
-from partita.structures.batch import offsets, pieces
+from partita.structures.batch import largest_finite, offsets, pieces
 from partita.structures.labelled import best_labellings, labelled_covariance
 from partita.structures.part_arrays import PartArray
 from partita.structures.resampling import random_partners, random_visits
@@ -104,6 +104,14 @@ class Trees(ArrayStructures):
         inference = self._infer_arcs(arcs)
         label_kernels.spread(inference.marginals, self.n_labels, marginals)
         return Inference(inference.log_partition, marginals, (arcs, inference))
+
+    def centred(self, scores: FloatArray, inference: Inference) -> FloatArray:
+        """Each word has one head (and label): less the largest score of an arc into it."""
+        centred = scores.copy()
+        self.clear_unused(centred)
+        for arcs in self.split_arrays(centred)[0]:
+            arcs -= largest_finite(arcs, (0, *range(2, arcs.ndim)))
+        return centred
 
     def arc_inference(
         self, scores: FloatArray, inference: Inference

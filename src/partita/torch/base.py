@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from partita.distribution.base import Distribution
+from partita.distribution.entropies import NEAR_ONE, places
 from partita.torch.forms import Leaf, Template, as_array, integers, leaves, placed, plain
 from partita.torch.functions import CovarianceProduct, Flatten, Infer, Products, Shape
 from partita.torch.threads import in_blocks
@@ -126,24 +127,20 @@ class TensorDistribution:
 
     def expectation(self, values: Any) -> Tensor:
         """Expected sum of `values`, one per part in the form of the scores: <values, marginals>."""
-        _, marginals = self._inferred()
-        return self._scalar(Products.apply(self._engine, marginals, self._flatten(values)))
+        return self._scalar(self._expected(self._flatten(values)))
 
     @property
     def entropy(self) -> Tensor:
         """H = -sum p log p = A - <scores, marginals>, in nats."""
-        log_partition, marginals = self._inferred()
-        expected = Products.apply(self._engine, marginals, self._flat)
-        return self._scalar(log_partition - expected)
+        log_partition, _ = self._inferred()
+        return self._scalar(log_partition - self._expected(self._flat))
 
     def cross_entropy(self, other: Self) -> Tensor:
         """-sum p log q = A_q - <scores_q, marginals_p>; infinite where q forbids what p allows."""
         other_numpy: Any = getattr(other, "numpy", other)
         self.numpy._check_comparable(other_numpy)
         log_partition, _ = other._inferred()
-        _, marginals = self._inferred()
-        expected = Products.apply(self._engine, marginals, other._flat)
-        return self._scalar(log_partition - expected)
+        return self._scalar(log_partition - self._expected(other._flat))
 
     def kl_divergence(self, other: Self) -> Tensor:
         """sum p log(p / q) = cross_entropy(other) - entropy."""
@@ -159,10 +156,24 @@ class TensorDistribution:
                 f"alpha is {alpha}; expected a finite number from 0 on other than 1. For 1 take "
                 "entropy, for infinity -log_prob(argmax)."
             )
+        if abs(alpha - 1) < NEAR_ONE:
+            # The quotient loses its digits there; see `partita.distribution.entropies`.
+            return self.log_partition - sum(
+                share * self._scalar(self._tempered(t)._expected(self._flat))
+                for t, share in places(alpha)
+            )
+        return (self._tempered(alpha).log_partition - alpha * self.log_partition) / (1 - alpha)
+
+    def _tempered(self, alpha: float) -> Self:
         # Not alpha times -inf, which is NaN for alpha 0.
         flat = torch.where(self._flat == -torch.inf, -torch.inf, alpha * self._flat)
-        tempered = self._with(self.numpy.tempered(alpha), flat)
-        return (tempered.log_partition - alpha * self.log_partition) / (1 - alpha)
+        return self._with(self.numpy.tempered(alpha), flat)
+
+    def _expected(self, values: Tensor) -> Tensor:
+        """<values, marginals> of each sentence, of a flat tensor over parts."""
+        _, marginals = self._inferred()
+        expected: Tensor = Products.apply(self._engine, marginals, values)
+        return expected
 
     def restricted(self, allowed: Any) -> Self:
         """The same distribution on the structures that use allowed parts only.

@@ -29,13 +29,15 @@ class ChainModel:
 
     The weights are (n_attributes, s), then (n_transition_attributes, s, s). With `pairs` the first
     of these are only those of the pairs of attribute and tag, as `Pairs` orders them. With
-    `boundaries` the last two attributes are the start, <*, tag>, and the stop, <tag, stop>.
+    `boundaries` the last two attributes are the start, <*, tag>, and the stop, <tag, stop>. A model
+    that `is_local` is normalised at every step, p(tag | tag before, words).
     """
 
     tags: TagSet
     features: WordFeatures
     pairs: Pairs | None = None
     boundaries: bool = False
+    is_local: bool = False
 
     @property
     def n_attributes(self) -> int:
@@ -89,7 +91,7 @@ class ChainModel:
                 # A sentence of n words has n - 1 steps.
                 steps = encoded.transitions[begin - sentences.start : end - sentences.stop]
             features = self._features(chains, words, steps)
-            yield Piece(sentences, LinearChain, chains, features)
+            yield Piece(sentences, LinearChain, chains, features, self.is_local)
 
     def _features(
         self, chains: Chains, words: Attributes, transitions: Attributes | None

@@ -17,6 +17,7 @@ from partita.estimators.explain import (
     Table,
     netted,
 )
+from partita.estimators.pieces import Piece
 from partita.estimators.tagging.chain_model import ChainModel
 from partita.estimators.tagging.material import TagModel
 from partita.estimators.tagging.questions import restricted
@@ -169,6 +170,7 @@ def explain_word(
     found = [
         *_word_contributions(model, weights, encoded, best, other),
         *_step_contributions(model, weights, encoded, best, other),
+        *_normaliser_contributions(piece, weights, best, other),
     ]
     probabilities = p.marginals.unary[0][word]
     names = model.tags.names
@@ -215,3 +217,18 @@ def _step_contributions(
                 name = f"{label} {names[left]} -> {names[right]}"
                 lead = sign * float(transitions[attribute, left, right])
                 yield Contribution(f"word {word}", name, lead)
+
+
+def _normaliser_contributions(
+    piece: Piece, weights: FloatArray, best: Array, other: Array
+) -> Iterator[Contribution]:
+    """What a model that is normalised at every step takes off, for what may follow each tag."""
+    if not piece.is_local:
+        return
+    unaries, _ = piece.structures.split(piece.at(weights).scores)
+    before, _ = piece.structures.split(piece.features.scores(weights))
+    for word in np.flatnonzero(best != other).tolist():
+        lead = 0.0
+        for tag, sign in ((best[word], 1.0), (other[word], -1.0)):
+            lead += sign * float(unaries[0][word, tag] - before[0][word, tag])
+        yield Contribution(f"word {word}", "normalisation of what follows", lead)

@@ -50,7 +50,8 @@ def fit_tagger(
     knowledge = material.knowledge(tags, _class_weights(options, material, tags))
     _check_scheme(material, knowledge.labels, tags)
     features, encoded = _features_of(options, material, words)
-    model = ChainModel(tags, features, boundaries=options.boundaries)
+    is_local = options.normalisation == "local"
+    model = ChainModel(tags, features, boundaries=options.boundaries, is_local=is_local)
     if options.boundaries:
         encoded = with_boundaries(encoded, features.n_attributes)
     if options.pairs == "observed":

@@ -99,6 +99,12 @@ class Tagger(TagEstimator, Penalties, Descent, Uncertainty):
         "weights for the first tag of a sentence and for the last, <*, tag> and <tag, stop>; the "
         "default features know both ends of a sentence anyway",
     )
+    normalisation: Literal["global", "local"] = option(
+        "global",
+        'what sums to 1: the probabilities of all sequences of a sentence, or "local" those of the '
+        "tags at every step, given the tag before (a maximum-entropy Markov model): there a tag "
+        "that has few successors passes on what came to it whatever the words say (label bias)",
+    )
     columns: Sequence[str] | None = option(
         None,
         "of `Sentence` objects: the columns to learn from; in CoNLL-U the words, elsewhere all but "
@@ -220,7 +226,7 @@ class Tagger(TagEstimator, Penalties, Descent, Uncertainty):
         if "pairs" in arrays:
             pairs = Pairs(arrays["pairs"], arrays["pair_tags"], len(tags))
         self.model_, self.weights_ = (
-            ChainModel(tags, features, pairs, self.boundaries),
+            ChainModel(tags, features, pairs, self.boundaries, self.normalisation == "local"),
             arrays["weights"],
         )
         if header["own_features"] and isinstance(features, TemplateFeatures):
