@@ -206,7 +206,8 @@ def test_threads_and_iterations():
     assert list(one.stages_) == ["HMM"]
     assert [record.iteration for record in one.training_.history] == list(range(1, 11))
     assert not one.training_.interrupted
-    assert one.training_.reason == "Stopped after 10 iterations, as many as asked for."
+    assert one.training_.reason.startswith("Stopped after 10 iterations, as many as were planned")
+    assert "the next (n_iterations) would bring less" in one.training_.reason
 
 
 def test_a_pair_counts_what_it_is_said_to(aligner):
@@ -231,7 +232,8 @@ def test_held_out_pairs_choose_the_iteration(aligner):
     assert value == pytest.approx(min(held_out), abs=1e-9)
 
 
-def test_progress(capsys):
+def test_progress(capsys, monkeypatch):
+    monkeypatch.setattr("partita.training.progress.SECONDS_BETWEEN", 0.0)
     pt.Aligner(progress=True, workers=1).fit(SOURCE, TARGET)
     shown = capsys.readouterr().err
     assert "iteration 1: loss" in shown

@@ -1,10 +1,13 @@
 """Long runs of taggers: held-out sentences, checkpoints, resuming, logs."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from partita.data import ExpectationConstraint
+from partita.estimators import runs
 from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
 from partita.estimators.tagging.tagger import Tagger
 from small_tagging import sentences
@@ -12,6 +15,7 @@ from small_tagging import sentences
 WORDS, TAGS = sentences(30, seed=1)
 MORE, _ = sentences(20, seed=2)
 HELD_OUT = sentences(15, seed=3)
+EXPECTED = ExpectationConstraint(f"w={WORDS[0][0]}", {TAGS[0][0]: 1.0})
 
 KINDS = {
     "likelihood": {},
@@ -216,3 +220,30 @@ def test_shares_need_both_kinds_of_sentences():
         Tagger(share_weight=1.0).fit(WORDS, TAGS)
     with pytest.raises(ValueError, match="share_weight is -1"):
         Tagger(share_weight=-1.0).fit(WORDS, TAGS)
+
+
+@pytest.mark.parametrize(
+    ("options", "most", "tolerance"),
+    [
+        ({}, 1000, 1e-6),
+        ({"objective": "softmax-margin"}, 1000, 1e-6),
+        ({"objective": "risk"}, 200, 1e-4),
+        ({"entropy_weight": 0.1}, 200, 1e-4),
+        (
+            {"constraints": [ExpectationConstraint(f"w={WORDS[0][0]}", {TAGS[0][0]: 1.0})]},
+            200,
+            1e-4,
+        ),
+        ({"objective": "risk", "loss_tolerance": 0.01, "max_iterations": 5}, 5, 0.01),
+    ],
+)
+def test_runs_without_one_best_place_end_sooner(options, most, tolerance, monkeypatch):
+    used, original = [], runs.train
+
+    def noted(corpus, optimiser, **more):
+        used.append(optimiser)
+        return original(corpus, replace(optimiser, n_iterations=1), **more)
+
+    monkeypatch.setattr(runs, "train", noted)
+    fitted(options)
+    assert {(each.n_iterations, each.loss_tolerance) for each in used} == {(most, tolerance)}

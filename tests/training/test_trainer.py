@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -327,3 +328,16 @@ def test_the_log_has_a_line_for_every_iteration(tmp_path, corpus):
     assert [event["loss"] for event in events[1:-1]] == [record.loss for record in result.history]
     assert events[1]["held_out"] is None
     assert events[-1]["reason"] == result.reason
+
+
+def test_the_last_line_says_what_was_reached_and_what_more_would_bring(corpus):
+    result = train(corpus, LBFGS(n_iterations=4), penalty=Penalty(l2=0.1))
+    fall = result.history[0].loss - result.loss
+    found = re.search(r"at a loss of (\S+): the last 4 lowered it by (\S+) %", result.reason)
+    assert float(found[1]) == pytest.approx(result.loss, rel=1e-5)
+    assert float(found[2]) / 100 * result.loss > fall  # the first step counts, too
+    assert "as many more would bring about as much, or less" in result.reason
+    result = train(corpus, LBFGS(loss_tolerance=0.5), penalty=Penalty(l2=0.1))
+    assert "less than 50.000% (loss_tolerance); 10 more would bring less" in result.reason
+    result = train(corpus, AdaGrad(n_iterations=3))
+    assert "one more (max_iterations) would bring about as much, or less" in result.reason

@@ -11,6 +11,8 @@ from partita.training.optimisers import Optimiser
 from partita.training.trainer import Path
 
 OptimiserName = Literal["lbfgs", "owlqn", "adam", "adagrad", "sgd"]
+FLAT: dict[str, Any] = {"n_iterations": 200, "loss_tolerance": 1e-4}
+"""Where a run ends whose loss is not convex, by default."""
 STOCHASTIC: dict[str, type[Adam | AdaGrad | SGD]] = {"adam": Adam, "adagrad": AdaGrad, "sgd": SGD}
 
 
@@ -103,12 +105,14 @@ class Descent(Declared):
     )
     max_iterations: int | None = option(
         None,
-        "the most iterations, or passes with mini-batches; good defaults if left out",
+        "the most iterations, or passes with mini-batches; if left out 1000, or 200 for a loss "
+        "without one best place (constraints, entropy, risk, rules), or few passes",
         at_least(0),
     )
     loss_tolerance: float | None = option(
         None,
-        "stop when the loss of the last iterations fell by less than this fraction of it",
+        "stop when the loss of the last iterations fell by less than this fraction of it; if left "
+        "out 1e-6, or 1e-4 for a loss without one best place",
         at_least(0),
     )
 
@@ -117,9 +121,14 @@ class Descent(Declared):
         usual: OptimiserName = "lbfgs",
         *,
         l1: float = 0.0,
+        is_convex: bool = True,
         mini_batches: Callable[[str], dict[str, Any]] = lambda name: {},
     ) -> Optimiser[Any]:
-        """The optimiser that the options describe; `mini_batches` has defaults by its name."""
+        """The optimiser that the options describe; `mini_batches` has defaults by its name.
+
+        A loss that is not convex has no one minimum to go all the way to: after many iterations
+        the last digits of the loss still move, and answers do not.
+        """
         name = usual if self.optimiser is None else self.optimiser
         if isinstance(name, Optimiser):
             return name
@@ -130,7 +139,8 @@ class Descent(Declared):
             given["loss_tolerance"] = self.loss_tolerance
         if name in STOCHASTIC:
             return STOCHASTIC[name](**{**mini_batches(name), **given})
-        return OWLQN(**given) if l1 or name == "owlqn" else LBFGS(**given)
+        ends = {} if is_convex else FLAT
+        return OWLQN(**ends | given) if l1 or name == "owlqn" else LBFGS(**ends | given)
 
     def _check_together(self) -> None:
         if isinstance(self.optimiser, Optimiser):

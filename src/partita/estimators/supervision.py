@@ -192,6 +192,12 @@ class Lessons:
         """Whether anything is known of any sentence."""
         return bool(self.pieces[Known.ALL] or self.pieces[Known.SOME])
 
+    @property
+    def is_convex(self) -> bool:
+        """Whether the loss has one minimum: labels alone, all of them or none of a sentence."""
+        beside = bool(self.expectations) or self.entropy is not None or self.pieces[Known.SOME]
+        return self.course.is_convex and not beside
+
     def beginning(self) -> "Lessons | None":
         """What to learn first, where the loss is not convex; None if it may begin anywhere.
 

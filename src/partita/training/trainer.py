@@ -89,7 +89,7 @@ def train(
            [-0.19,  0.4 ],
            [-0.08, -0.13]])
     >>> result.reason
-    "Converged after ... iterations: the gradient's norm is ..."
+    "Converged after ... iterations at a loss of ...: the gradient's norm is ..."
     """
     problem = CorpusProblem(corpus, penalty, seed)
     default = OWLQN() if problem.penalty.l1 else LBFGS()
@@ -112,7 +112,7 @@ def minimise(
     >>> result.weights
     array([3., 3.])
     >>> result.reason
-    "Converged after 2 iterations: the gradient's norm is ... as asked (gradient_tolerance)."
+    "Converged after 2 iterations at a loss of 0: the gradient's norm is ... (gradient_tolerance)."
     """
     problem = FunctionProblem(function, len(weights), penalty)
     default = OWLQN() if problem.penalty.l1 else LBFGS()

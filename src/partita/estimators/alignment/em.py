@@ -16,6 +16,7 @@ from partita.kernels.bitext import hmm_steps
 from partita.text.word_vocabulary import Numbered
 from partita.training.checkpoint import Record
 from partita.training.interruption import Interrupted, break_if_interrupted, interruptible_run
+from partita.training.optimisers.base import share_of
 from partita.training.progress import Display, choose_display
 from partita.training.threads import in_threads, n_threads_of
 from partita.training.trainer import TrainingResult
@@ -187,7 +188,7 @@ class _EmRun:
         self._best: tuple[float, int, Models] | None = None
 
     def to_the_end(self, n_iterations: int) -> tuple[Models, TrainingResult]:
-        reason = f"Stopped after {n_iterations} iterations, as many as asked for."
+        reason = ""
         cause: Interrupted | None = None
         try:
             for iteration in range(1, n_iterations + 1):
@@ -203,10 +204,22 @@ class _EmRun:
         except Interrupted as signal:
             cause = signal
             reason = f"Interrupted ({cause}) after {len(self._history)} iterations."
+        reason = reason or self._reason()
         models = self._both.models() if self._best is None else self._best[2]
         loss = self._history[-1].loss if self._history else float("nan")
         return models, TrainingResult(
             np.zeros(0), loss, len(self._history), reason, tuple(self._history), cause is not None
+        )
+
+    def _reason(self) -> str:
+        """As many iterations as were planned; and what more of them would bring."""
+        ended = f"Stopped after {len(self._history)} iterations, as many as were planned"
+        if len(self._history) < 2:
+            return f"{ended}."
+        before, last = (record.loss for record in self._history[-2:])
+        return (
+            f"{ended}, at a loss of {last:.6g}: the last one lowered it by "
+            f"{share_of(before - last, last)}, and the next (n_iterations) would bring less."
         )
 
     def _iterate(self, iteration: int) -> None:

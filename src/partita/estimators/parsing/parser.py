@@ -196,7 +196,10 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
     def way(self) -> RunPlan:
         """How the options say to train."""
         usual: OptimiserName = "lbfgs" if self.rules else "adagrad"
-        optimiser = self.chosen_optimiser(usual, mini_batches=self._mini_batches)
+        is_convex = not self.rules and not self.entropy_weight and self.objective == "likelihood"
+        optimiser = self.chosen_optimiser(
+            usual, is_convex=is_convex, mini_batches=self._mini_batches
+        )
         # Few passes keep weights small; to the end of the way, a penalty must.
         l2 = float(not isinstance(optimiser, Stochastic)) if self.l2 is None else self.l2
         # A shard has a gradient of its own, as long as the weights.

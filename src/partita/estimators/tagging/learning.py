@@ -67,7 +67,8 @@ def fit_tagger(
         what="tags",
     )
     judge = None if held_out is None else held_out_lessons(model, *held_out, options.tag_column)
-    way = RunPlan(options, options.chosen_optimiser(l1=options.l1), options.penalty)
+    optimiser = options.chosen_optimiser(l1=options.l1, is_convex=lessons.is_convex)
+    way = RunPlan(options, optimiser, options.penalty)
     return model, learn(lessons, way, _first_weights(options, model), judge)
 
 

@@ -8,7 +8,7 @@ from partita.estimators.alignment.em import EmCourse, learn_directions
 from partita.estimators.alignment.latent import Bound, LatentOptions, learn_latent
 from partita.estimators.alignment.material import PairCounts, PairMaterial
 from partita.estimators.alignment.symmetrise import symmetrise
-from partita.estimators.groups import Runs
+from partita.estimators.groups import FLAT, Runs
 from partita.estimators.options import Declared, at_least, between, declared, option
 from partita.estimators.runs import RunPlan, tell
 from partita.estimators.translation.hiero_family import HieroFamily
@@ -126,7 +126,7 @@ class Hiero(TranslationGrammar):
             family,
             tuning,
             None,
-            lambda n_pairs: RunPlan(runs, LBFGS(), family.penalty(self.l2)),
+            lambda n_pairs: RunPlan(runs, LBFGS(**FLAT), family.penalty(self.l2)),
             most=self.n_tuning,
         )
         counts = pairs.counts

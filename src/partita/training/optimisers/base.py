@@ -183,6 +183,15 @@ def _plain(name: str, value: Any) -> tuple[str, Any]:
     return (name, value) if type(value) in PLAIN else (name + DIGEST, digest(value))
 
 
+def share_of(fall: float, loss: float) -> str:
+    """How much a loss fell, as people read it.
+
+    >>> share_of(0.5, 100.0), share_of(1e-7, 100.0)
+    ('0.5 %', '1e-07 %')
+    """
+    return f"{100 * fall / abs(loss):.2g} %" if loss else f"{fall:.2e}"
+
+
 def check_not_random(problem: Problem, optimiser: str) -> None:
     """No term draws its gradient at random: a method that compares losses would be led astray."""
     if problem.corpus is None:

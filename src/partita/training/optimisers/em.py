@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from partita.arrays import FloatArray
-from partita.training.optimisers.base import Optimiser, Problem, State, check_not_random
+from partita.training.optimisers.base import Optimiser, Problem, State, check_not_random, share_of
 
 ROUNDING = 1e-9
 """Relative rise of the loss that a long sum may show by rounding alone."""
@@ -82,13 +82,15 @@ class ExpectationMaximisation(Optimiser[CountsState]):
         """The loss hardly falls any more, or it was the last iteration."""
         if state.fall <= self.loss_tolerance * abs(state.loss):
             return (
-                f"Converged after {state.iteration} iterations: the last one lowered the loss by "
-                f"{state.fall:.2e}, less than {self.loss_tolerance:g} of it (loss_tolerance)."
+                f"Converged after {state.iteration} iterations at a loss of {state.loss:.6g}: the "
+                f"last one lowered it by {share_of(state.fall, state.loss)}, less than "
+                f"{self.loss_tolerance:.3%} (loss_tolerance), and the next would bring less."
             )
         if state.iteration >= self.n_iterations:
             return (
-                f"Stopped after {state.iteration} iterations, the most that were allowed; "
-                f"the last one still lowered the loss by {state.fall:.2e}."
+                f"Stopped after {state.iteration} iterations, the most that were allowed "
+                f"(max_iterations), at a loss of {state.loss:.6g}: the last one lowered it by "
+                f"{share_of(state.fall, state.loss)}, and the next would bring about as much."
             )
         return None
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.training.optimisers.base import Optimiser, Problem, State
+from partita.training.optimisers.base import Optimiser, Problem, State, share_of
 from partita.training.optimisers.curvature import Curvature
 from partita.training.optimisers.scaling import ScaledProblem, find_units
 from partita.training.vectors import norm, product
@@ -88,25 +88,30 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
         settled = not problem.changes_at(state.iteration)
         if settled and state.gradient_norm <= limit:
             return (
-                f"Converged after {state.iteration} iterations: the gradient's norm is "
-                f"{state.gradient_norm:.2e}, at most {limit:.2e} as asked (gradient_tolerance)."
+                f"Converged after {state.iteration} iterations at a loss of {state.loss:.6g}: the "
+                f"gradient's norm is {state.gradient_norm:.2e}, at most {limit:.2e} as asked "
+                "(gradient_tolerance)."
             )
         fall = state.recent_losses[0] - state.loss
         judged = settled and len(state.recent_losses) > WINDOW
         if settled and (state.stuck or (judged and _is_idle(state))):
             return (
                 f"Converged after {state.iteration} iterations as far as the arithmetic allows: no "
-                f"step lowers the loss any more; the gradient's norm is {state.gradient_norm:.2e}."
+                f"step lowers the loss of {state.loss:.6g} any more; the gradient's norm is "
+                f"{state.gradient_norm:.2e}."
             )
         if judged and self.loss_tolerance and fall < self.loss_tolerance * abs(state.loss):
             return (
-                f"Converged after {state.iteration} iterations: the loss fell by only {fall:.2e} "
-                f"in the last {WINDOW}, less than {self.loss_tolerance:g} of it (loss_tolerance)."
+                f"Converged after {state.iteration} iterations at a loss of {state.loss:.6g}: the "
+                f"last {WINDOW} lowered it by {share_of(fall, state.loss)}, less than "
+                f"{self.loss_tolerance:.3%} (loss_tolerance); {WINDOW} more would bring less."
             )
         if state.iteration >= self.n_iterations:
             return (
-                f"Stopped after {state.iteration} iterations, the most that were allowed; "
-                f"the gradient's norm is still {state.gradient_norm:.2e}."
+                f"Stopped after {state.iteration} iterations, the most that were allowed "
+                f"(max_iterations), at a loss of {state.loss:.6g}: the last "
+                f"{len(state.recent_losses) - 1} lowered it by {share_of(fall, state.loss)}, and "
+                "as many more would bring about as much, or less."
             )
         return None
 

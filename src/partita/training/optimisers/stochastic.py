@@ -20,7 +20,7 @@ import numpy as np
 from partita.arrays import FloatArray, IntArray
 from partita.kernels.weights import updates
 from partita.training.corpus import Corpus
-from partita.training.optimisers.base import Optimiser, Problem, State
+from partita.training.optimisers.base import Optimiser, Problem, State, share_of
 from partita.training.optimisers.schedules import InverseTime, Rate, as_rate
 from partita.training.threads import in_threads
 
@@ -152,11 +152,23 @@ class Stochastic(Optimiser[StochasticState]):
         settled = not problem.changes_at(state.iteration)
         if settled and abs(state.fall) < self.loss_tolerance * abs(state.loss):
             return (
-                f"Converged after {state.iteration} passes: the loss changed by {state.fall:.2e} "
-                f"in the last one, less than {self.loss_tolerance:g} of it (loss_tolerance)."
+                f"Converged after {state.iteration} passes at a loss of {state.loss:.6g}: it "
+                f"changed by {share_of(state.fall, state.loss)} in the last one, less than "
+                f"{self.loss_tolerance:.3%} (loss_tolerance), and the next would bring less."
             )
         if state.iteration >= self.n_iterations:
-            return f"Stopped after {state.iteration} passes, as many as asked for."
+            ended = f"Stopped after {state.iteration} passes, as many as were planned"
+            if not np.isfinite(state.fall):
+                return f"{ended}."
+            more = (
+                "the steps ended small, so that more passes (max_iterations) need a new run"
+                if self.looks_ahead
+                else "one more (max_iterations) would bring about as much, or less"
+            )
+            return (
+                f"{ended}, at a loss of {state.loss:.6g}: the last one lowered it by "
+                f"{share_of(state.fall, state.loss)}; {more}."
+            )
         return None
 
     def model(self, state: StochasticState) -> FloatArray:
