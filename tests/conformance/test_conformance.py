@@ -85,6 +85,13 @@ def test_log_partition(problem):
 
 
 @problems()
+def test_count(problem):
+    p, truth = problem.p, problem.truth
+    assert p.count == (truth.totals > -np.inf).sum()
+    assert type(p.count) is int
+
+
+@problems()
 def test_marginals(problem):
     p, truth = problem.p, problem.truth
     close(flat(p.marginals), truth.marginals)

@@ -137,3 +137,51 @@ def test_the_best_score_and_the_parts_of_a_structure():
     assert found.unary.tolist() == [[0.0, 1.0], [1.0, 0.0]]
     assert found.pairwise.tolist() == [[0.0, 0.0], [1.0, 0.0]]
     assert p.expectation(p.marginals) >= 0
+
+
+def test_batches_of_the_same_lengths_have_the_same_structures():
+    unary = np.random.default_rng(3).normal(size=(2, 3, 2))
+    p, q = (pt.LinearChain(unary, TABLE, n_words=[2, 3]) for _ in range(2))
+    assert p.structures is q.structures
+    others = (
+        pt.LinearChain(unary, TABLE, n_words=[3, 2]),
+        pt.LinearChain(unary, TABLE),
+        pt.LinearChain(np.zeros((2, 3, 4)), np.zeros((4, 4)), n_words=[2, 3]),
+        pt.LinearChain(unary, np.zeros((2, 2, 2, 2)), n_words=[2, 3]),
+    )
+    assert all(p.structures is not other.structures for other in others)
+    arcs = np.zeros((2, 3, 3))
+    trees = [pt.SpanningTree(arcs), pt.SpanningTree(arcs, True), pt.ProjectiveTree(arcs)]
+    assert len({id(tree.structures) for tree in trees}) == 3
+
+
+def test_what_comes_out_is_nobody_elses():
+    rng = np.random.default_rng(4)
+    for p in (
+        pt.LinearChain(rng.normal(size=(3, 2)), TABLE),
+        pt.LinearChain(rng.normal(size=(2, 3, 2)), TABLE),
+        pt.LinearChain(list(rng.normal(size=(2, 3, 2))), rng.normal(size=(2, 2))),
+        pt.SpanningTree(rng.normal(size=(4, 4))),
+        pt.SpanningTree(rng.normal(size=(2, 4, 4))),
+        pt.ProjectiveTree(list(rng.normal(size=(2, 4, 4)))),
+    ):
+        kept = p.inference.marginals.copy()
+        arrays = p.marginals if isinstance(p.marginals, tuple) else (p.marginals,)
+        for array in arrays:
+            for view in array if isinstance(array, list) else [array]:
+                view[...] = np.nan
+        np.testing.assert_array_equal(p.inference.marginals, kept)
+
+
+def test_what_goes_in_may_change_afterwards():
+    arcs = np.random.default_rng(5).normal(size=(2, 4, 4))
+    p, before = pt.SpanningTree(arcs), pt.SpanningTree(arcs.copy()).marginals
+    arcs[...] = 0.0
+    np.testing.assert_array_equal(p.marginals, before)
+
+
+def test_roots_are_one_or_many():
+    arcs = np.zeros((2, 4, 4))
+    assert pt.SpanningTree(arcs, np.True_).structures is pt.SpanningTree(arcs, True).structures
+    with pytest.raises(ValueError, match=r"single_root is \[3, 2\]; expected True or False"):
+        pt.SpanningTree(arcs, [3, 2])

@@ -302,3 +302,16 @@ def test_a_batch_of_safe_and_unsafe_sentences():
         np.testing.assert_array_equal(
             q.covariance_product(direction), p.covariance_product(directions)[index]
         )
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("n_words", [1, 2, 3, 4, 7, 12, 25])
+def test_a_sentence_alone_has_the_bits_that_it_has_in_a_batch(n_words, single_root):
+    rng = np.random.default_rng(n_words)
+    arcs = rng.normal(size=(3, n_words + 1, n_words + 1)) * np.array([1, 20, 400])[:, None, None]
+    arcs[0, 1:][rng.random((n_words, n_words + 1)) < 0.3] = -np.inf
+    p = pt.SpanningTree(arcs, single_root)
+    for index, alone in enumerate(arcs):
+        q = pt.SpanningTree(alone, single_root)
+        assert q.log_partition == p.log_partition[index]
+        np.testing.assert_array_equal(q.marginals, p.marginals[index])

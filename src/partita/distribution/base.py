@@ -312,6 +312,20 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         return self.score(structure) - self.log_partition
 
     @property
+    def count(self) -> Any:
+        """How many structures have a probability above 0; a list for a batch.
+
+        A whole number, however large: chains, trees and forests count in whole numbers.
+
+        >>> from partita import LinearChain, SpanningTree
+        >>> LinearChain(np.zeros((3, 2)), np.array([[0.0, -np.inf], [0.0, 0.0]])).count
+        4
+        >>> SpanningTree(np.zeros((51, 51))).count == 51**49
+        True
+        """
+        return self._form.one_or_list(self.structures.count(self.scores > -np.inf))
+
+    @property
     def best_score(self) -> Number:
         """The score of the best structure.
 

@@ -13,9 +13,10 @@ from partita.distribution.base import Distribution
 from partita.distribution.chain_entropy import EntropyLattices, UncertainSpan
 from partita.distribution.checks import check_support
 from partita.kernels.chains import entropy as chain_entropy
+from partita.structures.array_structures import made_once
 from partita.structures.batch import check_scores, is_list, number_array, whole_number
 from partita.structures.chains import Chains
-from partita.structures.forms import recognise
+from partita.structures.forms import recognise, shape_of
 from partita.structures.part_arrays import axes
 
 UNARY = axes("n s", "a score for every word and tag")
@@ -86,9 +87,9 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         mask: ArrayLike | None = None,
     ) -> None:
         shape = BY_POSITION if _is_by_position(unary, pairwise) else SHARED
-        given = [("unary", unary, UNARY), ("pairwise", pairwise, shape)]
+        given = (("unary", unary, UNARY), ("pairwise", pairwise, shape))
         form, lengths, sizes = recognise(given, n_words, mask)
-        chains = Chains(lengths, sizes["s"], shared=shape is SHARED)
+        chains = made_once(_chains, lengths, sizes["s"], shape is SHARED)
         super().__init__(chains, form, unary, pairwise)
         if start is not None or stop is not None:
             self._add_ends(start, stop)
@@ -253,18 +254,22 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         return each
 
 
+def _chains(n_words: IntArray, n_tags: int, shared: bool) -> Chains:
+    return Chains(n_words, n_tags, shared=shared)
+
+
 def _is_by_position(unary: Any, pairwise: Any) -> bool:
     """Whether there is a transition table for each pair of neighbours, by the number of axes."""
-    is_batch = is_list(unary) or np.ndim(unary) > UNARY.n_dimensions
+    is_batch = is_list(unary) or len(shape_of("unary", unary, UNARY)) > UNARY.n_dimensions
     if is_batch and is_list(pairwise):
-        found = {number_array("pairwise", array, PAIRWISE).ndim for array in pairwise}
+        found = {len(shape_of("pairwise", array, SHARED)) for array in pairwise}
         if len(found) > 1 or not found <= {2, 3}:
             raise ValueError(
                 f"pairwise is a list of arrays with {sorted(found)} axes for a batch; expected "
                 f"{PAIRWISE}, alike for all sentences."
             )
         return found == {3}
-    n_axes = number_array("pairwise", pairwise, PAIRWISE).ndim
+    n_axes = len(shape_of("pairwise", pairwise, SHARED))
     # A padded batch has one axis more, or one table for all sentences.
     is_padded = is_batch and not is_list(unary)
     if n_axes == 2 or (not is_batch and n_axes == 3) or (is_padded and n_axes in (3, 4)):

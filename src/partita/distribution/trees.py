@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from partita.arrays import FloatArray, IntArray, Values
 from partita.distribution.base import Distribution
+from partita.structures.array_structures import made_once
 from partita.structures.forms import recognise
 from partita.structures.part_arrays import axes
 from partita.structures.trees import Trees
@@ -64,8 +65,10 @@ class Tree(Distribution[Values, Heads]):
         mask: ArrayLike | None = None,
     ) -> None:
         shape = LABELLED_ARCS if labelled else ARCS
-        form, lengths, sizes = recognise([("arcs", arcs, shape)], n_words, mask)
-        trees = self.kind(lengths, sizes.get("n_labels"), single_root=single_root)
+        form, lengths, sizes = recognise((("arcs", arcs, shape),), n_words, mask)
+        if single_root is not True and single_root is not False:
+            single_root = _one_or_many(single_root)
+        trees = made_once(_trees, lengths, self.kind, sizes.get("n_labels"), single_root)
         super().__init__(trees, form, arcs)
 
     def pair_marginals(self, *, labelled: bool = False) -> Values:
@@ -98,6 +101,20 @@ class Tree(Distribution[Values, Heads]):
             )
         ]
         return self._form.one_or_list(pairs)
+
+
+def _trees(n_words: IntArray, kind: type[Trees], n_labels: int | None, single_root: bool) -> Trees:
+    return kind(n_words, n_labels, single_root=single_root)
+
+
+def _one_or_many(single_root: Any) -> bool:
+    """A caller's yes or no that is none of Python's."""
+    if not isinstance(single_root, np.bool_):
+        raise ValueError(
+            f"single_root is {single_root!r}; expected True or False. Lengths go by n_words=..., "
+            "labels by labelled=True."
+        )
+    return bool(single_root)
 
 
 def arc_pairs(covariance: FloatArray, marginals: FloatArray) -> FloatArray:

@@ -1,7 +1,9 @@
 """Structures whose parts come as named arrays, with a shape for each number of words."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,11 +34,29 @@ class ArrayStructures(Structures):
                 f"a sentence of {longest:.0f} words has arrays of shape {shapes}, more parts than "
                 "can be counted in 64 bits; check n_words."
             )
-        self.part_offsets = offsets(
-            np.sum([array.n_parts(self.n_words) for array in arrays], axis=0, dtype=np.int64)
-        )
+        n_parts = [array.n_parts(self.n_words) for array in arrays]
+        self.part_offsets = offsets(sum(n_parts, start=np.zeros_like(self.n_words)))
 
     @property
     def lengths(self) -> IntArray:
         """The numbers of words."""
         return self.n_words
+
+
+MOST_SENTENCES = 1024
+"""Structures of larger batches are not kept: making them is nothing beside using them."""
+
+Made = TypeVar("Made", bound=ArrayStructures)
+
+
+def made_once(make: Callable[..., Made], n_words: IntArray, *options: Hashable) -> Made:
+    """make(n_words, *options), kept for the next batch with sentences of these lengths."""
+    if len(n_words) > MOST_SENTENCES:
+        return make(n_words, *options)
+    made: Made = _made(make, n_words.tobytes(), *options)
+    return made
+
+
+@lru_cache(maxsize=64)
+def _made(make: Callable[..., Any], n_words: bytes, *options: Hashable) -> Any:
+    return make(np.frombuffer(n_words, dtype=np.int64), *options)

@@ -54,6 +54,8 @@ class Structures(ABC):
     """Number of words of each sentence (0 for a forest, whose derivations have any length)."""
     arrays: tuple[PartArray, ...] = (VECTOR,)
     """The arrays that the parts of a sentence come as, one after the other."""
+    reads_unused: bool = True
+    """Whether kernels may read scores of cells that are in no structure, which then are -inf."""
     one_per_word: bool = False
     """Whether a structure holds a number for each word, as tags and heads do."""
 
@@ -73,6 +75,11 @@ class Structures(ABC):
         return np.diff(self.part_offsets)
 
     @cached_property
+    def largest_length(self) -> int:
+        """The largest of the lengths."""
+        return int(self.lengths.max(initial=0))
+
+    @cached_property
     def array_starts(self) -> list[IntArray]:
         """For each array, where it begins among the parts of each sentence."""
         starts, start = [], self.part_offsets[:-1]
@@ -81,15 +88,27 @@ class Structures(ABC):
             start = start + array.n_parts(self.lengths)
         return starts
 
+    @cached_property
+    def array_shapes(self) -> list[list[tuple[int, ...]]]:
+        """For each array, its shape in each sentence."""
+        lengths = self.lengths.tolist()
+        return [[array.shape(length) for length in lengths] for array in self.arrays]
+
+    def split_array(self, index: int, parts: Array) -> list[Array]:
+        """Of one of the arrays, views of the sentences' shares of a flat vector over parts."""
+        return [parts[start:end].reshape(shape) for start, end, shape in self._shares[index]]
+
     def split_arrays(self, parts: Array) -> tuple[list[Array], ...]:
         """For each array, views of the sentences' shares of a flat vector over parts."""
-        found: tuple[list[Array], ...] = tuple([] for _ in self.arrays)
-        for start, length in zip(self.part_offsets.tolist(), self.lengths.tolist(), strict=False):
-            for views, array in zip(found, self.arrays, strict=True):
-                shape = array.shape(length)
-                views.append(parts[start : start + prod(shape)].reshape(shape))
-                start += prod(shape)
-        return found
+        return tuple(self.split_array(index, parts) for index in range(len(self.arrays)))
+
+    @cached_property
+    def _shares(self) -> list[list[tuple[int, int, tuple[int, ...]]]]:
+        """For each array, where its share of the parts of each sentence begins and ends."""
+        return [
+            [(start, start + prod(shape), shape) for start, shape in zip(*each, strict=True)]
+            for each in zip((s.tolist() for s in self.array_starts), self.array_shapes, strict=True)
+        ]
 
     @abstractmethod
     def is_same_set(self, other: Self) -> bool:
@@ -139,6 +158,15 @@ class Structures(ABC):
         As they are, where nothing is known to be in every structure; a new array otherwise.
         """
         return scores
+
+    def count(self, allowed: BoolArray) -> list[int]:
+        """How many structures use allowed parts only, (n_parts,), of each sentence.
+
+        Exactly, where a structure counts in whole numbers; here from the log-partition, so right to
+        12 digits or so.
+        """
+        log_counts = self.infer(np.where(allowed, 0.0, -np.inf)).log_partition
+        return [round(float(np.exp(log_count))) for log_count in log_counts]
 
     def is_choice(self) -> BoolArray:
         """Which parts count as right or wrong, (n_parts,): those of the first array.

@@ -10,6 +10,7 @@ from partita.arrays import Array, BoolArray, FloatArray, IntArray
 
 MOST_PARTS = 2**62
 """More parts than any memory holds; sums of lengths are checked against it before they wrap."""
+NOWHERE: IntArray = np.zeros(0, dtype=np.int64)
 
 
 def number_array(name: str, values: ArrayLike, expected: str) -> FloatArray:
@@ -104,12 +105,25 @@ def word_counts(n_words: ArrayLike, n_sentences: int, longest: int) -> IntArray:
 
 def offsets(counts: IntArray) -> IntArray:
     """Where each sentence starts when `counts` items each lie end to end, and the end."""
-    if counts.astype(np.float64).sum() > MOST_PARTS:
+    total = counts.sum(dtype=np.float64)
+    if total > MOST_PARTS:
         raise ValueError(
-            f"the batch would have {counts.astype(np.float64).sum():.3g} parts, more than can be "
-            "counted in 64 bits; check the lengths."
+            f"the batch would have {total:.3g} parts, more than can be counted in 64 bits; check "
+            "the lengths."
         )
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
+    starts = np.zeros(len(counts) + 1, dtype=np.int64)
+    counts.cumsum(out=starts[1:])
+    return starts
+
+
+def where_false(flags: BoolArray) -> IntArray:
+    """The places of what is False; next to nothing where nothing is, as nearly always."""
+    return NOWHERE if np.count_nonzero(flags) == len(flags) else np.flatnonzero(~flags)
+
+
+def where_true(flags: BoolArray) -> IntArray:
+    """The places of what is True; likewise."""
+    return np.flatnonzero(flags) if np.count_nonzero(flags) else NOWHERE
 
 
 def pieces(values: Array, starts: IntArray) -> list[Array]:

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.chains import best as chain_best
 from partita.kernels.chains import covariance as chain_covariance
 from partita.kernels.chains import gibbs as chain_gibbs
@@ -18,7 +18,8 @@ from partita.kernels.chains import scaled_covariance as chain_scaled_covariance
 from partita.kernels.simd.lanes import N_LANES
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import Best, Inference, Structure
-from partita.structures.batch import largest_finite, offsets, pieces
+from partita.structures.batch import largest_finite, offsets, pieces, where_false
+from partita.structures.counting import count_sequences
 from partita.structures.part_arrays import PartArray
 from partita.structures.resampling import random_visits
 
@@ -81,7 +82,7 @@ class Chains(ArrayStructures):
             state = *groups, *messages
         else:
             chain_positional.marginals(scores, *shape, *found)
-        unsafe = np.flatnonzero(~is_safe)
+        unsafe = where_false(is_safe)
         if unsafe.size:
             chain_log.marginals(
                 scores, *shape, self._table_stride, unsafe, log_partition, marginals
@@ -117,6 +118,10 @@ class Chains(ArrayStructures):
         result = np.empty(self.n_parts)
         chain_best.max_marginals(scores, *self.shape, self._table_stride, result)
         return result
+
+    def count(self, allowed: BoolArray) -> list[int]:
+        """By the number of sequences that end in each tag."""
+        return [count_sequences(*sentence) for sentence in zip(*self.split(allowed), strict=True)]
 
     def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
         """The k best sequences ending in each tag at each word, O(n s² k)."""

@@ -18,7 +18,7 @@ def flat_scores(sets: Structures, form: Form, given: Sequence[Any]) -> FloatArra
     """Scores for every part, copied and checked: finite, or -inf."""
     scores, n_wrong = _flatten(sets, form, given, np.float64)
     # Cells that are in no structure may hold anything.
-    if n_wrong > sets.clear_unused(scores):
+    if (n_wrong or sets.reads_unused) and n_wrong > sets.clear_unused(scores):
         _refuse(sets, form, scores)
     return scores
 
@@ -35,6 +35,11 @@ def shaped(sets: Structures, form: Form, parts: FloatArray, *, largest: bool) ->
     Parts whose scores came once for several sentences are added up, or the largest taken; so
     padding is 0 or -inf.
     """
+    if form.kind == "padded" and form.order is None and len(sets.arrays) == 1:
+        shape = sets.n_sentences, *sets.arrays[0].shape(form.n_padded)
+        if prod(shape) == len(parts):
+            # Nothing is padding.
+            return [parts.copy().reshape(shape)]
     neutral = -np.inf if largest else 0.0
     arrays: list[Any]
     if form.kind == "padded":
@@ -43,12 +48,17 @@ def shaped(sets: Structures, form: Form, parts: FloatArray, *, largest: bool) ->
             for array, starts, once in zip(sets.arrays, sets.array_starts, form.once, strict=True)
         ]
     else:
-        arrays = [form.one_or_list(views) for views in sets.split_arrays(parts.copy())]
-    for index, once in enumerate(form.once):
-        if once:
-            merged = np.full(sets.arrays[index].inner, neutral)
-            padded.merge(parts, sets.array_starts[index], largest, merged.reshape(-1))
-            arrays[index] = merged
+        copied = parts.copy()
+        arrays = [
+            None if once else form.one_or_list(sets.split_array(index, copied))
+            for index, once in enumerate(form.once)
+        ]
+    if True in form.once:
+        for index, once in enumerate(form.once):
+            if once:
+                merged = np.full(sets.arrays[index].inner, neutral)
+                padded.merge(parts, sets.array_starts[index], largest, merged.reshape(-1))
+                arrays[index] = merged
     return arrays
 
 
@@ -56,61 +66,60 @@ def _flatten(
     sets: Structures, form: Form, given: Sequence[Any], dtype: type
 ) -> tuple[FloatArray, float]:
     """One flat vector, and how many of its numbers are neither finite nor -inf."""
-    if form.kind == "padded":
-        flat, n_wrong = np.empty(sets.n_parts), 0.0
-        for index, array in enumerate(sets.arrays):
-            cells, stride = _padded_cells(sets, form, index, given[index], dtype)
-            width, size = form.n_padded + array.extra, prod(array.inner)
-            n_wrong += padded.gather(
-                cells, stride, width, array.n_axes, array.extra, size, sets.lengths,
-                sets.array_starts[index], flat,
-            )  # fmt: skip
-        return flat, n_wrong
-    columns = [_cells(sets, form, index, values, dtype) for index, values in enumerate(given)]
-    rows = [row.reshape(-1) for sentence in zip(*columns, strict=True) for row in sentence]
-    flat = np.concatenate(rows, dtype=np.float64) if rows else np.zeros(0)
-    return flat, padded.count_wrong(flat)
+    if form.kind == "list" and len(given) == 1 and given[0] is not None:
+        # Nothing comes between the sentences.
+        flat = _listed(sets, 0, given[0], dtype)
+        return flat, padded.count_wrong(flat)
+    flat, lengths, n_wrong = np.empty(sets.n_parts), sets.lengths, 0.0
+    n_padded = form.n_padded if form.kind == "padded" else sets.largest_length
+    for index, (array, starts) in enumerate(zip(sets.arrays, sets.array_starts, strict=True)):
+        cells, stride = _cells(sets, form, index, n_padded, given[index], dtype)
+        n_wrong += padded.gather(
+            cells, stride, n_padded + array.extra, array.n_axes, array.extra, array.n_inner,
+            lengths, starts, flat,
+        )  # fmt: skip
+    return flat, n_wrong
 
 
-def _cells(sets: Structures, form: Form, index: int, given: Any, dtype: type) -> list[Array]:
-    """One array for each sentence, out of a list of them or of one."""
-    array, lengths = sets.arrays[index], sets.lengths.tolist()
-    if given is None:
-        return [np.full(array.shape(n), dtype is np.bool_) for n in lengths]
-    if form.once[index]:
-        return [_checked(array.name, given, array.inner, dtype)] * len(lengths)
-    if form.kind == "one":
-        return [_checked(array.name, given, array.shape(lengths[0]), dtype)]
-    if length_of(given) != len(lengths):
-        raise ValueError(
-            f"{array.name} has {length_of(given)} sentences; expected {len(lengths)}, as the "
-            "scores have."
-        )
-    return [
-        _checked(array.name, cells, array.shape(n), dtype, sentence)
-        for sentence, (cells, n) in enumerate(zip(given, lengths, strict=True))
-    ]
-
-
-def _padded_cells(
-    sets: Structures, form: Form, index: int, given: Any, dtype: type
+def _cells(
+    sets: Structures, form: Form, index: int, n_padded: int, given: Any, dtype: type
 ) -> tuple[FloatArray, int]:
-    """The cells of a padded array end to end, and how far its sentences lie apart."""
-    array = sets.arrays[index]
-    shape = array.shape(form.n_padded)
+    """The cells of one array for all sentences, and how far these lie apart (see `gather`)."""
+    array, once = sets.arrays[index], form.once[index]
     if given is None:
-        return np.full(prod(shape), float(dtype is np.bool_)), 0
-    if form.once[index]:
-        cells, stride = _checked(array.name, given, array.inner, dtype), 0
-    elif length_of(given) == sets.n_sentences == 0:
-        cells, stride = np.zeros(0), 0
-    else:
+        return np.full(prod(array.shape(n_padded)), float(dtype is np.bool_)), 0
+    if form.kind == "list" and not once:
+        return _listed(sets, index, given, dtype), padded.END_TO_END
+    shape = array.inner if once else array.shape(n_padded)
+    if form.kind == "padded" and not once:
+        if length_of(given) == sets.n_sentences == 0:
+            return np.zeros(0), 0
         cells = _checked(array.name, given, (sets.n_sentences, *shape), dtype)
-        stride = prod(shape)
         if form.order is not None:
             for axis in range(1, array.n_axes + 1):
                 cells = _along(cells, axis, _places(form.order, array.extra))
-    return np.ascontiguousarray(cells, dtype=np.float64).reshape(-1), stride
+    else:
+        cells = _checked(array.name, given, shape, dtype)
+    flat = np.ascontiguousarray(cells, dtype=np.float64).reshape(-1)
+    return flat, 0 if once else len(flat) // sets.n_sentences
+
+
+def _listed(sets: Structures, index: int, given: Any, dtype: type) -> FloatArray:
+    """The cells of an array for each sentence, end to end, out of a list of them."""
+    array, shapes = sets.arrays[index], sets.array_shapes[index]
+    if length_of(given) != len(shapes):
+        raise ValueError(
+            f"{array.name} has {length_of(given)} sentences; expected {len(shapes)}, as the "
+            "scores have."
+        )
+    are_right = all(type(cells) is np.ndarray and cells.dtype == dtype for cells in given)
+    if not are_right or [cells.shape for cells in given] != shapes:
+        given = [
+            _checked(array.name, cells, shape, dtype, sentence)
+            for sentence, (cells, shape) in enumerate(zip(given, shapes, strict=True))
+        ]
+    rows = [cells.reshape(-1) for cells in given]
+    return np.concatenate(rows, dtype=np.float64) if rows else np.zeros(0)
 
 
 def _scattered(
@@ -118,10 +127,9 @@ def _scattered(
 ) -> FloatArray:
     """The parts of one array as a padded batch."""
     batch = np.empty((sets.n_sentences, *array.shape(form.n_padded)))
-    width, size = form.n_padded + array.extra, prod(array.inner)
     padded.scatter(
-        parts, starts, width, array.n_axes, array.extra, size, sets.lengths, fill,
-        batch.reshape(-1),
+        parts, starts, form.n_padded + array.extra, array.n_axes, array.extra, array.n_inner,
+        sets.lengths, fill, batch.reshape(-1),
     )  # fmt: skip
     if form.order is not None:
         places = _places(np.argsort(form.order, axis=1), array.extra)
@@ -154,6 +162,8 @@ def _checked(
     name: str, given: Any, shape: tuple[int, ...], dtype: type, sentence: int | None = None
 ) -> Array:
     """An array of numbers, or of booleans, of the given shape."""
+    if type(given) is np.ndarray and given.dtype == dtype and given.shape == shape:
+        return given
     is_boolean = dtype is np.bool_
     cells = boolean_array(name, given) if is_boolean else number_array(name, given, f"{shape}")
     if cells.shape != shape:

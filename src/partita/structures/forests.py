@@ -8,10 +8,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.forests import layout as forest_layout
 from partita.structures.base import ALL_FORBIDDEN, Best, Inference, Structure, Structures
 from partita.structures.batch import offsets, pieces
+from partita.structures.counting import count_derivations
 from partita.structures.forest_batches import ForestBatch, ForestTable
 from partita.structures.hypergraph import Hypergraph
 
@@ -90,6 +91,11 @@ class Forests(Structures):
     def argmax(self, scores: FloatArray) -> Best:
         """The inside algorithm with a maximum for the sum; the first edge wins where two tie."""
         return self._batch.argmax(scores)
+
+    def count(self, allowed: BoolArray) -> list[int]:
+        """The inside algorithm in whole numbers."""
+        pairs = zip(self.hypergraphs, self.split(allowed), strict=True)
+        return [count_derivations(graph, edges) for graph, edges in pairs]
 
     def max_marginals(self, scores: FloatArray) -> FloatArray:
         """Viterbi bottom-up, then what each edge loses against the best, top-down."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -154,54 +155,79 @@ def recognise(
     """The form of a caller's scores, as names, arrays and the axes that they should have.
 
     The first array decides: with as many axes as it should have it is one sentence, with one more
-    a padded batch; a list or tuple holds one array per sentence.
+    a padded batch; a list or tuple holds one array per sentence. Only shapes matter here, so what
+    is known of them is kept: a caller comes with the same ones again and again.
     """
-    name, given, shape = scores[0]
+    name, given, axes = scores[0]
     if is_list(given):
         kind: Kind = "list"
-        arrays = [number_array(name, array, shape.expected) for array in given]
+        shapes = tuple([shape_of(name, array, axes) for array in given])
     else:
-        arrays = [number_array(name, given, shape.expected)]
-        kind = "padded" if arrays[0].ndim == shape.n_dimensions + 1 else "one"
-    for index, array in enumerate(arrays):
-        where = f" of sentence {index}" if kind == "list" else ""
-        _check_axes(f"{name}{where}", array, shape, is_batch=kind == "padded")
-    sizes = _sizes(name, arrays, shape)
-    for _, value, axes in [] if arrays else scores[1:]:
+        shapes = (shape_of(name, given, axes),)
+        kind = "padded" if len(shapes[0]) == axes.n_dimensions + 1 else "one"
+    lengths, n_padded, sizes = _measured(name, axes, kind, shapes)
+    for _, value, others in [] if shapes else scores[1:]:
         # Of an empty batch an array that came once knows the sizes.
-        sizes |= {} if is_list(value) else _sizes(name, [np.asarray(value)], axes)
-    once = tuple(_came_once(kind, value, axes) for _, value, axes in scores)
+        sizes = sizes if is_list(value) else sizes | _sizes(name, (np.shape(value),), others)
+    once = tuple([_came_once(kind, value, axes) for _, value, axes in scores])
+    if n_words is None and mask is None:
+        return Given(_plain_form(kind, n_padded, once), lengths, sizes)
     if kind != "padded":
-        if n_words is not None or mask is not None:
-            raise ValueError(
-                f"{'mask' if n_words is None else 'n_words'} came with scores that are not padded; "
-                "it says which words of each row of a padded batch are real. Leave it out, or give "
-                f"{name} with a leading batch axis."
-            )
-        lengths = np.array([len(array) - shape.extra for array in arrays], dtype=np.int64)
-        return Given(Form(kind, once=once), lengths, sizes)
-    n_sentences, n_padded = len(arrays[0]), arrays[0].shape[1] - shape.extra
-    lengths, order = _words_there(n_words, mask, n_sentences, n_padded)
+        raise ValueError(
+            f"{'mask' if n_words is None else 'n_words'} came with scores that are not padded; "
+            "it says which words of each row of a padded batch are real. Leave it out, or give "
+            f"{name} with a leading batch axis."
+        )
+    lengths, order = _words_there(n_words, mask, len(lengths), n_padded)
     return Given(Form(kind, n_padded, once, order), lengths, sizes)
 
 
-def _check_axes(what: str, array: Array, shape: Axes, *, is_batch: bool) -> None:
-    sides = array.shape[is_batch : is_batch + shape.n_axes]
-    if array.ndim != shape.n_dimensions + is_batch or len(set(sides)) > 1:
-        raise ValueError(f"{what} has shape {array.shape}; expected {shape.expected}.")
-    inner = array.shape[is_batch + shape.n_axes :]
-    if min(inner, default=1) < 1 or sides[0] - shape.extra < 1:
+def shape_of(name: str, values: Any, axes: Axes) -> tuple[int, ...]:
+    """The shape of an array of numbers that a caller gave."""
+    # Whether an array holds numbers is seen when it is read.
+    is_array = type(values) is np.ndarray
+    return values.shape if is_array else number_array(name, values, axes.expected).shape
+
+
+@lru_cache(maxsize=256)
+def _plain_form(kind: Kind, n_padded: int, once: tuple[bool, ...]) -> Form:
+    return Form(kind, n_padded, once)
+
+
+@lru_cache(maxsize=256)
+def _measured(
+    name: str, axes: Axes, kind: Kind, shapes: tuple[tuple[int, ...], ...]
+) -> tuple[IntArray, int, dict[str, int]]:
+    """Words of each sentence, those of a row of a padded batch, and the other sizes; checked."""
+    is_batch = kind == "padded"
+    for index, shape in enumerate(shapes):
+        where = f" of sentence {index}" if kind == "list" else ""
+        _check_axes(f"{name}{where}", shape, axes, is_batch=is_batch)
+    sizes = _sizes(name, shapes, axes)
+    if is_batch:
+        n_padded = shapes[0][1] - axes.extra
+        return np.full(shapes[0][0], n_padded, dtype=np.int64), n_padded, sizes
+    lengths = [shape[0] - axes.extra for shape in shapes]
+    return np.array(lengths, dtype=np.int64), 0, sizes
+
+
+def _check_axes(what: str, shape: tuple[int, ...], axes: Axes, *, is_batch: bool) -> None:
+    sides = shape[is_batch : is_batch + axes.n_axes]
+    if len(shape) != axes.n_dimensions + is_batch or len(set(sides)) > 1:
+        raise ValueError(f"{what} has shape {shape}; expected {axes.expected}.")
+    inner = shape[is_batch + axes.n_axes :]
+    if min(inner, default=1) < 1 or sides[0] - axes.extra < 1:
         raise ValueError(
-            f"{what} has shape {array.shape}; expected {shape.expected}, with at least one word "
+            f"{what} has shape {shape}; expected {axes.expected}, with at least one word "
             "and nothing else empty. An empty sentence has no structure: leave it out of the batch."
         )
 
 
-def _sizes(name: str, arrays: list[Array], axes: Axes) -> dict[str, int]:
+def _sizes(name: str, shapes: tuple[tuple[int, ...], ...], axes: Axes) -> dict[str, int]:
     """The sizes of the axes that are not along words, the same in every sentence; 1 if unknown."""
     sizes = dict.fromkeys(axes.sizes, 1)
     for place, letter in enumerate(axes.sizes):
-        found = {array.shape[place - len(axes.sizes)] for array in arrays}
+        found = {shape[place - len(axes.sizes)] for shape in shapes}
         if len(found) > 1:
             raise ValueError(
                 f"the sentences of {name} have {sorted(found)} as {letter}; expected the same "
@@ -215,7 +241,8 @@ def _came_once(kind: Kind, value: Any, axes: Axes) -> bool:
     """Whether an array without axes along words came once for all sentences."""
     if kind == "one" or axes.n_axes > 0 or (kind == "list" and is_list(value)):
         return False
-    return np.ndim(value) == len(axes.sizes)
+    n_axes = value.ndim if type(value) is np.ndarray else np.ndim(value)
+    return bool(n_axes == len(axes.sizes))
 
 
 def _words_there(
@@ -224,9 +251,7 @@ def _words_there(
     """How many words each row has, and their order where they are not the first ones."""
     if n_words is not None and mask is not None:
         raise ValueError("n_words and mask both came; expected one of them: they say the same.")
-    if mask is None:
-        if n_words is None:
-            return np.full(n_sentences, n_padded), None
+    if n_words is not None:
         return word_counts(n_words, n_sentences, n_padded), None
     there = np.asarray(mask)
     if there.shape != (n_sentences, n_padded) or there.dtype != np.bool_:

@@ -91,6 +91,10 @@ class JoinedStructures(Structures):
             self._asked(lambda member, mine: member.max_marginals(mine), self._split(scores))
         )
 
+    def count(self, allowed: BoolArray) -> list[int]:
+        """Those of the members."""
+        return _chained(self._asked(lambda member, mine: member.count(mine), self._split(allowed)))
+
     def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
         """Those of the members."""
         return _chained(

@@ -140,6 +140,10 @@ class LatticeChains(Structures):
         """On the hypergraphs."""
         return self.forests.max_marginals(scores)
 
+    def count(self, allowed: BoolArray) -> list[int]:
+        """That of the hypergraphs."""
+        return self.forests.count(allowed)
+
     def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
         """On the hypergraphs."""
         return [

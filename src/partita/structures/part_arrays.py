@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -59,13 +59,18 @@ class PartArray:
     inner: tuple[int, ...] = ()
     """The other axes."""
 
+    @cached_property
+    def n_inner(self) -> int:
+        """Number of cells of the other axes."""
+        return prod(self.inner)
+
     def shape(self, n_words: int) -> tuple[int, ...]:
         """The shape for a sentence of so many words."""
         return (n_words + self.extra,) * self.n_axes + self.inner
 
     def n_parts(self, n_words: IntArray) -> IntArray:
         """The number of parts for each sentence."""
-        counts: IntArray = (n_words + self.extra) ** self.n_axes * prod(self.inner)
+        counts: IntArray = (n_words + self.extra) ** self.n_axes * self.n_inner
         return counts
 
 

@@ -2,13 +2,15 @@
 
 import numpy as np
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import Array, FloatArray, IntArray
 from partita.kernels.projective import best as eisner_best
 from partita.kernels.projective import log as eisner_log
 from partita.kernels.projective import sample as eisner_sample
 from partita.kernels.projective import scaled as eisner_scaled
 from partita.kernels.simd.lanes import N_LANES
 from partita.structures.base import Inference, covariance_from_products
+from partita.structures.batch import where_false
+from partita.structures.counting import count_projective_trees
 from partita.structures.projective_k_best import BestTrees
 from partita.structures.trees import Trees
 
@@ -26,13 +28,12 @@ class ProjectiveTrees(Trees):
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.arc_offsets[-1])
         is_safe = np.empty(self.n_sentences, dtype=np.bool_)
         chart_offsets = np.empty(1 + -(-self.n_sentences // N_LANES), dtype=np.int64)
-        # What overflows or underflows is reported, and done again below.
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            charts = eisner_scaled.marginals(
-                arcs, *self._shape, self._order, self.single_root,
-                is_safe, chart_offsets, log_partition, marginals,
-            )  # fmt: skip
-        unsafe = np.flatnonzero(~is_safe)
+        charts = eisner_scaled.marginals(
+            arcs, *self._shape, self._order, self.single_root,
+            is_safe, chart_offsets, log_partition, marginals,
+        )  # fmt: skip
+        # What overflows or underflows is reported, and done again.
+        unsafe = where_false(is_safe)
         if unsafe.size:
             eisner_log.marginals(
                 arcs, *self._shape, self.single_root, unsafe, log_partition, marginals
@@ -45,10 +46,9 @@ class ProjectiveTrees(Trees):
         """Inside-outside differentiated along the direction."""
         *charts, unsafe = inference.state
         product = np.empty_like(arcs)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            eisner_scaled.covariance_product(
-                direction, *self._shape, self._order, self.single_root, *charts, product
-            )
+        eisner_scaled.covariance_product(
+            direction, *self._shape, self._order, self.single_root, *charts, product
+        )
         if unsafe.size:
             eisner_log.covariance_product(
                 arcs, direction, *self._shape, self.single_root, unsafe,
@@ -84,6 +84,9 @@ class ProjectiveTrees(Trees):
             BestTrees(sentence, single_root=self.single_root).first(k)
             for sentence in self.split_arcs(arcs)
         ]
+
+    def _count_trees(self, arcs: Array) -> int:
+        return count_projective_trees(arcs, single_root=self.single_root)
 
     def _sample_heads(
         self, arcs: FloatArray, inference: Inference, size: int, rng: np.random.Generator

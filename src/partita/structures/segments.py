@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.kernels.segments import best as segment_best
 from partita.kernels.segments import gibbs as segment_gibbs
 from partita.kernels.segments import k_best as segment_k_best
@@ -19,6 +19,7 @@ from partita.kernels.simd.lanes import N_LANES
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import Best, Inference, Structure
 from partita.structures.batch import exact_sum, largest_finite, offsets
+from partita.structures.counting import count_segmentations
 from partita.structures.part_arrays import PartArray
 from partita.structures.resampling import random_visits
 
@@ -99,6 +100,11 @@ class SegmentChains(ArrayStructures):
                     *(np.broadcast_to(term, cells.shape)[is_possible] for term in terms)
                 )
         return centred
+
+    def count(self, allowed: BoolArray) -> list[int]:
+        """By the number of ways to end in each tag behind each word."""
+        arrays = self.split_arrays(allowed)
+        return [count_segmentations(*sentence) for sentence in zip(*arrays, strict=True)]
 
     def argmax(self, scores: FloatArray) -> Best:
         """Viterbi's algorithm, O(n L s + n s²)."""

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.siblings import best as sibling_best
 from partita.kernels.siblings import parts as sibling_parts
 from partita.kernels.siblings import scaled as sibling_scaled
@@ -110,6 +110,11 @@ class SiblingTrees(ArrayStructures):
             scores, self.part_offsets, self.word_offsets, *self._shape[1:], stack, heads, best
         )
         return Best(pieces(heads, self.word_offsets), best)
+
+    def count(self, allowed: BoolArray) -> list[int]:
+        """Those of the forests."""
+        scores = np.where(allowed, 0.0, -np.inf)
+        return self._all_forests.count(self._folded(scores, self._everyone) > -np.inf)
 
     def max_marginals(self, scores: FloatArray) -> FloatArray:
         """By the forest; that of an arc is the largest of its sibling parts."""

@@ -4,14 +4,17 @@ import heapq
 
 import numpy as np
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import Array, FloatArray, IntArray
 from partita.kernels.spanning import arborescence
 from partita.kernels.spanning import elimination as spanning_elimination
+from partita.kernels.spanning import lone as spanning_lone
 from partita.kernels.spanning import pairs as spanning_pairs
 from partita.kernels.spanning import sample as spanning_sample
 from partita.kernels.spanning import wide as spanning_wide
 from partita.kernels.trees import reachability
 from partita.structures.base import Inference
+from partita.structures.batch import where_false, where_true
+from partita.structures.counting import count_spanning_trees
 from partita.structures.trees import Trees
 
 
@@ -25,11 +28,12 @@ class SpanningTrees(Trees):
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.arc_offsets[-1])
         is_safe, is_restricted = np.empty((2, self.n_sentences), dtype=np.bool_)
         shape = self.arc_offsets, self.n_words
-        spanning_elimination.marginals(
-            arcs, *shape, self._order, self.single_root,
-            is_safe, is_restricted, log_partition, marginals,
-        )  # fmt: skip
-        unsafe, restricted = np.flatnonzero(~is_safe), np.flatnonzero(is_restricted)
+        found = is_safe, is_restricted, log_partition, marginals
+        if self.n_sentences == 1:
+            spanning_lone.marginals(arcs, self.n_words.item(), self.single_root, *found)
+        else:
+            spanning_elimination.marginals(arcs, *shape, self._order, self.single_root, *found)
+        unsafe, restricted = where_false(is_safe), where_true(is_restricted)
         if unsafe.size:
             spanning_wide.marginals(
                 arcs, *shape, self.single_root, unsafe, log_partition, marginals
@@ -141,6 +145,9 @@ class SpanningTrees(Trees):
                 heapq.heappush(queue, item)
                 n_queued += 1
         return found
+
+    def _count_trees(self, arcs: Array) -> int:
+        return count_spanning_trees(arcs, single_root=self.single_root)
 
     def _sample_heads(
         self, arcs: FloatArray, inference: Inference, size: int, rng: np.random.Generator

@@ -10,9 +10,10 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import Best, Inference, Structure
+from partita.structures.batch import pieces
 from partita.structures.forest_batches import ForestBatch, ForestTable
 from partita.structures.part_arrays import PartArray
 from partita.structures.tied_forests import TiedForest
@@ -97,6 +98,11 @@ class StepStructures(ArrayStructures):
         best = self._batch.argmax(scores)
         found = [self._read(index, edges) for index, edges in enumerate(best.structures)]
         return Best(found, best.scores)
+
+    def count(self, allowed: BoolArray) -> list[int]:
+        """The inside algorithm of each forest in whole numbers."""
+        sentences = zip(self.n_words.tolist(), pieces(allowed, self.part_offsets), strict=True)
+        return [self._by_length[n_words].count(mine) for n_words, mine in sentences]
 
     def max_marginals(self, scores: FloatArray) -> FloatArray:
         """Inside and outside, with a maximum for the sum."""

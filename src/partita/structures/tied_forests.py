@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.structures.base import Best, Inference, Structure, Structures
 from partita.structures.batch import offsets, pieces
+from partita.structures.counting import count_derivations
 from partita.structures.forest_batches import ForestBatch, ForestTable
 from partita.structures.forests import Forests, checked_derivation
 from partita.structures.hypergraph import Hypergraph
@@ -63,6 +64,11 @@ class TiedForest:
         """The score of each edge, (n_edges,), from those of the parts, (n_parts,)."""
         result: FloatArray = np.concatenate([scores, [0.0, -np.inf]])[self.parts]
         return result
+
+    def count(self, allowed: BoolArray) -> int:
+        """Derivations whose edges are all of allowed parts, (n_parts,)."""
+        is_allowed: BoolArray = np.concatenate([allowed, [True, False]])[self.parts]
+        return count_derivations(self.hypergraph, is_allowed)
 
     def part_counts(self, edge_counts: FloatArray) -> FloatArray:
         """Sums over the edges of each part, (n_parts,)."""
@@ -130,6 +136,11 @@ class TiedForests(Structures):
         found = self._each(lambda batch, block: batch.argmax(scores[block]))
         best = np.concatenate([np.zeros(0), *(each.scores for each in found)])
         return Best([derivation for each in found for derivation in each.structures], best)
+
+    def count(self, allowed: BoolArray) -> list[int]:
+        """The inside algorithm of each forest in whole numbers."""
+        mine = pieces(allowed, self.part_offsets)
+        return [forest.count(parts) for forest, parts in zip(self.forests, mine, strict=True)]
 
     def max_marginals(self, scores: FloatArray) -> FloatArray:
         """For each part the largest over its edges; -inf for a part without edges."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.trees import gibbs as tree_gibbs
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.array_structures import ArrayStructures
@@ -36,6 +36,7 @@ class Trees(ArrayStructures):
     """
 
     one_per_word = True
+    reads_unused = False
     is_projective: ClassVar[bool]
     """Whether trees with crossing arcs are left out."""
 
@@ -86,6 +87,10 @@ class Trees(ArrayStructures):
     @abstractmethod
     def _k_best_heads(self, arcs: FloatArray, k: int) -> list[list[tuple[IntArray, float]]]:
         """The k best trees of each sentence, best first; fewer if there are fewer."""
+
+    @abstractmethod
+    def _count_trees(self, arcs: Array) -> int:
+        """Trees of a sentence, each as often as the product of its whole numbers in arcs says."""
 
     @abstractmethod
     def _sample_heads(
@@ -190,6 +195,13 @@ class Trees(ArrayStructures):
             best_labellings(arcs, trees, k)
             for arcs, trees in zip(self.split(scores), found, strict=True)
         ]
+
+    def count(self, allowed: BoolArray) -> list[int]:
+        """With labels, as many for each arc as are allowed."""
+        sentences: list[Array] = self.split(allowed)
+        if self.n_labels is not None:
+            sentences = [labels.sum(axis=2) for labels in sentences]
+        return [self._count_trees(arcs) for arcs in sentences]
 
     def sample(
         self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator

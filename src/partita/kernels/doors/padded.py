@@ -1,4 +1,4 @@
-"""Padded batches: their cells to flat vectors over parts, and back.
+"""Batches, padded or end to end: their cells to flat vectors over parts, and back.
 
 The array of a sentence of n words has `n_axes` axes of n + extra places, then `inner` cells that
 lie together. In a padded batch the axes have `width` places, of which the first n + extra count.
@@ -39,6 +39,10 @@ def copy_scores(source, start, target, first, n_cells):
     return lane_total(wrong) + rest
 
 
+END_TO_END = -1
+"""In place of a stride: sentences lie one behind the other, without padding."""
+
+
 @kernel
 def gather(batch, stride, width, n_axes, extra, inner, n_words, starts, out):
     """Copy the cells that count of every sentence to `out`, from starts[sentence] on.
@@ -46,18 +50,22 @@ def gather(batch, stride, width, n_axes, extra, inner, n_words, starts, out):
     Sentences lie `stride` cells apart; with a stride of 0 they all get the same cells. Returns
     how many cells are neither finite nor -inf.
     """
-    n_wrong = 0.0
+    n_wrong, end = 0.0, 0
     for sentence in range(len(n_words)):
         side = n_words[sentence] + extra
         n_runs = power(side, max(n_axes - 1, 0))
         run = (side if n_axes > 0 else 1) * inner
+        if side == width or stride == END_TO_END:
+            # Nothing lies between the runs: they are one.
+            n_runs, run = 1, n_runs * run
+        source = end if stride == END_TO_END else sentence * stride
+        end += run
         to = starts[sentence]
         for index in range(n_runs):
             row = index
             if n_axes == 3:
                 row = index // side * width + index % side
-            begin = sentence * stride + row * width * inner
-            n_wrong += copy_scores(batch, begin, out, to, run)
+            n_wrong += copy_scores(batch, source + row * width * inner, out, to, run)
             to += run
     return n_wrong
 

@@ -69,18 +69,20 @@ SMALL, LARGE = 1.0 / 2.0**300, 2.0**300
 
 
 class Square(NamedTuple):
-    """The size of the matrices of four sentences."""
+    """The size of the matrices of sentences side by side."""
 
     n_words: int
     """Number of words of the longest."""
     stride: int
     """Number of doubles in a row."""
+    n_sides: int
+    """Number of sentences side by side."""
 
 
 @pasted
 def square(n_words):
     """The size for a longest sentence of `n_words` words."""
-    return Square(n_words, (n_words + 1) * N_LANES)
+    return Square(n_words, (n_words + 1) * N_LANES, N_LANES)
 
 
 @step
@@ -88,19 +90,21 @@ def swap_words(matrix, at, index, word):
     """Exchange word 1 and another in one lane, as heads and as modifiers."""
     if word != 1:
         for j in range(at.n_words + 1):
-            a, b = at.stride + j * N_LANES + index, word * at.stride + j * N_LANES + index
+            cell = j * at.n_sides + index
+            a, b = at.stride + cell, word * at.stride + cell
             matrix[a], matrix[b] = matrix[b], matrix[a]
         for i in range(at.n_words + 1):
-            a, b = i * at.stride + N_LANES + index, i * at.stride + word * N_LANES + index
+            cell = i * at.stride + index
+            a, b = cell + at.n_sides, cell + word * at.n_sides
             matrix[a], matrix[b] = matrix[b], matrix[a]
 
 
 @step
-def likeliest_root(matrix, n_words, index, best):
+def likeliest_root(matrix, at, index, best):
     """The word whose root arc beats its best other arc by most, given the `best` of those."""
     word, most = 1, -np.inf
-    for j in range(1, n_words + 1):
-        root, other = matrix[j * N_LANES + index], best[j * N_LANES + index]
+    for j in range(1, at.n_words + 1):
+        root, other = matrix[j * at.n_sides + index], best[j * at.n_sides + index]
         if root > -np.inf:
             # Not a difference: both may be infinite.
             advantage = np.inf if other == -np.inf else root - other
@@ -118,11 +122,10 @@ def prepare(arcs, arc_offsets, n_words, order, first, at, single_root, weights, 
     """
     fill_lanes(arcs, arc_offsets, n_words, order, first, at, -np.inf, weights)
     best_arcs(weights, at, 1, best)
-    lengths = lengths_of(n_words, order, first)
     for index in range(N_LANES):
         words[index] = 1.0
         if single_root:
-            word = likeliest_root(weights, lengths[index], index, best)
+            word = likeliest_root(weights, at, index, best)
             words[index] = word
             swap_words(weights, at, index, word)
             one, other = N_LANES + index, word * N_LANES + index
@@ -201,11 +204,11 @@ def eliminate(rows, moved, at, single_root, ends, inverses, moved_ds):
 
 
 @step
-def log_product(inverses, n_words, index):
+def log_product(inverses, at, n_words, index):
     """sum_k log d_k of one lane; not a number where some d_k is too close to 0 or to infinity."""
     result, product = 0.0, 1.0
     for k in range(n_words, 0, -1):
-        inverse = inverses[k * N_LANES + index]
+        inverse = inverses[k * at.n_sides + index]
         if not 1.0 / SAFE < inverse < SAFE:
             return np.nan
         if SMALL < inverse < LARGE:
@@ -365,7 +368,7 @@ def marginals(
         for index in range(N_LANES):
             sentence, n = order[min(first + index, last)], lengths[index]
             shift = total_best(best, n, index)
-            total = shift + log_product(inverses, n, index)
+            total = shift + log_product(inverses, at, n, index)
             is_empty = shift == -np.inf
             is_safe[sentence] = is_empty or (total < np.inf and lane(limit, index) < SAFE)
             is_restricted[sentence] = lane(n_allowed, index) < n * n
