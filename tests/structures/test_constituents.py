@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import partita as pt
+from partita.structures.constituents import ConstituencyTrees
+from partita.structures.step_structures import StepStructures
 
 
 @pytest.mark.parametrize("n_words", [1, 2, 3, 10, 30])
@@ -67,3 +69,40 @@ def test_a_span_that_must_not_be():
     spans[1, 2] = -np.inf
     with pytest.raises(ValueError, match="no "):
         _ = pt.ConstituencyTree(spans).log_partition
+
+
+@pytest.mark.parametrize("n_labels", [None, 3])
+@pytest.mark.parametrize("scale", [1.0, 30.0, 400.0])
+def test_both_ways_agree(n_labels, scale):
+    """Probabilities in lanes and logarithms on forests, lanes partly filled, tiles of all edges."""
+    rng = np.random.default_rng(0)
+    for n_sentences in range(1, 10):
+        n_words = rng.integers(1, 14, size=n_sentences)
+        trees = ConstituencyTrees(n_words, n_labels)
+        scores = rng.normal(scale=scale, size=trees.n_parts)
+        scores[rng.random(trees.n_parts) < 0.05] -= 2000.0
+        trees.clear_unused(scores)
+        found, expected = trees.infer(scores), StepStructures.infer(trees, scores)
+        np.testing.assert_allclose(found.log_partition, expected.log_partition, rtol=1e-13)
+        np.testing.assert_allclose(found.marginals, expected.marginals, rtol=1e-9, atol=1e-13)
+        best, truth = trees.argmax(scores), StepStructures.argmax(trees, scores)
+        np.testing.assert_allclose(best.scores, truth.scores, rtol=1e-13)
+        assert all(map(np.array_equal, best.structures, truth.structures))
+        direction = rng.normal(size=trees.n_parts)
+        np.testing.assert_allclose(
+            trees.covariance_product(scores, found, direction),
+            StepStructures.covariance_product(trees, scores, expected, direction),
+            rtol=1e-9,
+            atol=1e-11,
+        )
+
+
+def test_long_sentences_stand_beside_short_ones():
+    rng = np.random.default_rng(1)
+    arrays = [rng.normal(scale=s, size=(n, n)) for n, s in [(40, 1), (1, 1), (41, 90), (2, 1)]]
+    batch = pt.ConstituencyTree(arrays)
+    for index, spans in enumerate(arrays):
+        alone = pt.ConstituencyTree(spans)
+        assert batch.log_partition[index] == pytest.approx(alone.log_partition, rel=1e-14)
+        np.testing.assert_allclose(batch.marginals[index], alone.marginals, rtol=0, atol=1e-13)
+        assert alone.marginals.sum() == pytest.approx(2 * len(spans) - 1, abs=1e-10)

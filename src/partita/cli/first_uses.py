@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 import partita as pt
+from partita.distribution.base import Distribution
 
 WORDS = [["the", "dog", "sees", "a", "cat"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
 TAGS = [["D", "N", "V", "D", "N"], ["D", "N", "V"], ["N", "V"]]
@@ -13,7 +14,7 @@ LABELS = [["det", "nsubj", "root", "det", "obj"], ["det", "nsubj", "root"], ["ns
 TARGET = [["der", "Hund", "sieht", "eine", "Katze"], ["eine", "Katze", "schläft"]]
 
 
-def ask(p: "pt.LinearChain | pt.ProjectiveTree | pt.SiblingTree | pt.SpanningTree") -> None:
+def ask(p: "Distribution") -> None:
     """Every question that any distribution answers."""
     rng = np.random.default_rng(0)
     assert p.marginals is not None
@@ -45,6 +46,13 @@ def siblings() -> None:
     for single_root in (False, True):
         arcs, parts = rng.normal(size=(6, 6)), rng.normal(size=(6, 6, 6))
         ask(pt.SiblingTree(arcs, parts, single_root=single_root))
+
+
+def constituents() -> None:
+    """Binary trees, with labels and without."""
+    rng = np.random.default_rng(0)
+    ask(pt.ConstituencyTree(rng.normal(size=(5, 5))))
+    ask(pt.ConstituencyTree(rng.normal(size=(5, 5, 2)), labelled=True))
 
 
 def forest() -> None:
@@ -106,6 +114,7 @@ FIRST_USES: dict[str, Callable[[], None]] = {
     "projective": lambda: trees(pt.ProjectiveTree),
     "spanning": lambda: trees(pt.SpanningTree),
     "siblings": siblings,
+    "constituents": constituents,
     "forest": forest,
     "tagger": tagger,
     "hmm": hmm,

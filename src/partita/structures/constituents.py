@@ -1,13 +1,20 @@
 """Binary constituency trees: every span of words in the tree has a score, and maybe a label."""
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import FloatArray, IntArray
-from partita.structures.base import Inference, Structure
-from partita.structures.batch import largest_finite
+from partita.kernels.constituents import best as cky_best
+from partita.kernels.constituents import labels as span_labels
+from partita.kernels.constituents import scaled as cky
+from partita.kernels.simd.lanes import N_LANES
+from partita.kernels.trees import labels as label_kernels
+from partita.structures.base import Best, Inference, Structure
+from partita.structures.batch import largest_finite, offsets, pieces
 from partita.structures.part_arrays import PartArray
 from partita.structures.step_structures import Step, StepStructures
 from partita.structures.tied_forests import TiedForest
@@ -99,11 +106,135 @@ class ConstituencyTrees(StepStructures):
             table[inner] -= largest_finite(table[inner], (0, 1))
         return centred
 
+    # ------------------------------------------------------------------ fast sums
+
+    def infer(self, scores: FloatArray) -> Inference:
+        """In probabilities, four sentences at a time; on forests, in logarithms, where these fail.
+
+        Labels are summed out, log sum_l exp(score), and shared out again: p(l | span) p(span).
+        """
+        if self.n_labels is None:
+            return self._infer_spans(scores)
+        spans, shares = np.empty(self._plain.n_parts), np.empty(self.n_parts)
+        span_labels.sum_labels(scores, self.n_labels, spans, shares)
+        inner = self._plain.infer(spans)
+        label_kernels.spread(inner.marginals, self.n_labels, shares)
+        return Inference(inner.log_partition, shares, (spans, inner))
+
+    def covariance_product(
+        self, scores: FloatArray, inference: Inference, direction: FloatArray
+    ) -> FloatArray:
+        """The derivative of the sums; q (product(D) + p(span) (d - D)) where spans have labels."""
+        if self.n_labels is None:
+            return self._span_covariance_product(inference, direction)
+        spans, inner = inference.state
+        means, product = np.empty(self._plain.n_parts), np.empty(self.n_parts)
+        both = inference.marginals, inner.marginals, direction
+        label_kernels.mean_direction(*both, self.n_labels, means)
+        moved = self._plain.covariance_product(spans, inner, means)
+        label_kernels.spread_product(*both, means, moved, self.n_labels, product)
+        return product
+
+    def argmax(self, scores: FloatArray) -> Best:
+        """The best tree, with the best label on each span."""
+        row_offsets = offsets(2 * self.n_words - 1)
+        rows, best = np.empty((row_offsets[-1], 2), dtype=np.int64), np.empty(self.n_sentences)
+        labelled = scores.reshape(-1, self.n_labels or 1)
+        cky_best.best_trees(
+            scores if self.n_labels is None else labelled.max(axis=1),
+            self._plain.part_offsets, self.n_words, self._order, row_offsets, rows, best,
+        )  # fmt: skip
+        trees = pieces(rows, row_offsets)
+        if self.n_labels is not None:
+            each = zip(trees, self.split_arrays(scores)[0], strict=True)
+            trees = [
+                np.column_stack([tree, spans[tree[:, 0], tree[:, 1]].argmax(axis=1)])
+                for tree, spans in each
+            ]
+        return Best(trees, best)
+
+    def sample(
+        self, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
+    ) -> list[Structure]:
+        """Top-down on forests, whose inside sums are made for it."""
+        return super().sample(scores, super().infer(scores), size, rng)
+
+    @cached_property
+    def _plain(self) -> "ConstituencyTrees":
+        """The same trees without labels."""
+        return self if self.n_labels is None else ConstituencyTrees(self.n_words)
+
+    @cached_property
+    def _order(self) -> IntArray:
+        """Sentences by length, so that those of like length are computed side by side."""
+        return np.argsort(self.n_words, kind="stable")
+
+    def _infer_spans(self, scores: FloatArray) -> Inference:
+        log_partition, marginals = np.empty(self.n_sentences), np.empty(self.n_parts)
+        is_safe = np.empty(self.n_sentences, dtype=np.bool_)
+        chart_offsets = np.empty(1 + -(-self.n_sentences // N_LANES), dtype=np.int64)
+        # What overflows or underflows is reported, and done again below.
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            charts = cky.marginals(
+                scores, self.part_offsets, self.n_words, self._order,
+                is_safe, chart_offsets, log_partition, marginals,
+            )  # fmt: skip
+        again = _Again.of(self, np.flatnonzero(~is_safe), scores)
+        if again is not None:
+            log_partition[again.sentences] = again.inference.log_partition
+            marginals[again.parts] = again.inference.marginals
+        return Inference(log_partition, marginals, (charts, chart_offsets, again))
+
+    def _span_covariance_product(self, inference: Inference, direction: FloatArray) -> FloatArray:
+        charts, chart_offsets, again = inference.state
+        product = np.empty(self.n_parts)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            cky.covariance_product(
+                direction, self.part_offsets, self.n_words, self._order,
+                charts, chart_offsets, product,
+            )  # fmt: skip
+        if again is not None:
+            product[again.parts] = again.covariance_product(direction)
+        return product
+
+    def _sum_on_forests(self, scores: FloatArray) -> Inference:
+        return super().infer(scores)
+
+    def _product_on_forests(
+        self, scores: FloatArray, inference: Inference, direction: FloatArray
+    ) -> FloatArray:
+        return super().covariance_product(scores, inference, direction)
+
     def clear_unused(self, scores: FloatArray) -> float:
         """-inf below the diagonal."""
-        n_wrong = 0
-        for spans in self.split_arrays(scores)[0]:
-            unused = np.tril_indices(len(spans), -1)
-            n_wrong += int((~(spans[unused] < np.inf)).sum())
-            spans[unused] = -np.inf
-        return float(n_wrong)
+        return float(
+            span_labels.clear_below(scores, self.n_words, self.part_offsets, self.n_labels or 1)
+        )
+
+
+@dataclass(frozen=True)
+class _Again:
+    """The sentences of a batch whose sums in probabilities are not certain, on forests."""
+
+    sentences: IntArray
+    parts: IntArray
+    """Where their parts are in the batch."""
+    trees: ConstituencyTrees
+    scores: FloatArray
+    inference: Inference
+
+    @classmethod
+    def of(
+        cls, batch: ConstituencyTrees, sentences: IntArray, scores: FloatArray
+    ) -> "_Again | None":
+        """None where there is none of them."""
+        if not sentences.size:
+            return None
+        starts, ends = batch.part_offsets[sentences], batch.part_offsets[sentences + 1]
+        parts = np.concatenate([np.arange(*each) for each in zip(starts, ends, strict=True)])
+        trees = ConstituencyTrees(batch.n_words[sentences])
+        return cls(sentences, parts, trees, scores[parts], trees._sum_on_forests(scores[parts]))
+
+    def covariance_product(self, direction: FloatArray) -> FloatArray:
+        """Of these sentences alone."""
+        return self.trees._product_on_forests(self.scores, self.inference, direction[self.parts])

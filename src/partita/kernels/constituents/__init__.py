@@ -1,0 +1,1 @@
+"""Binary constituency trees: sums over all of them, in probabilities."""

@@ -1,0 +1,304 @@
+"""Inside and outside sums over binary trees in probabilities, and their derivative.
+
+With weights relative to the best span of the sentence, that of the whole being 1, and i < j:
+
+    inner[i, j]   = weight[i, j] sum_(i <= k < j) inner[i, k] inner[k+1, j],      inner[i, i] = 1
+    outside[i, j] = sum_(l > j) outer[i, l] inner[j+1, l] + sum_(h < i) outer[h, j] inner[h, i-1]
+    outer[i, j]   = weight[i, j] outside[i, j]
+
+from outside[0, n-1] = 1 / inner[0, n-1]; the marginal of a span is inner * outside.
+
+A number below 2^-1022 becomes 0 on the way, which loses at most 2^-1022 times its outside value.
+Where these stay below `SAFE` everywhere the result stands; otherwise the sentence is reported as
+unsafe and the caller sums in logarithms. A weight that becomes 0 is multiplied by the sum of its
+halves as well, which is at most the number of trees, fewer than `GROWTH`^n.
+
+The covariance of the spans times a direction is the derivative of the marginals: every product
+above becomes moved * still + still * moved, and weight' = weight * direction. Where `moved` is None
+a step fills `still`; otherwise `still` is full already and it fills `moved`. Numba compiles the two
+cases separately. The direction is centred first: every tree has as many spans, so this changes no
+result, the sum over all trees stands still, and nothing large cancels.
+
+Every sum is a product of two rows, and a tile of two by two spans (i, j), (i, j+1), (i+1, j),
+(i+1, j+1) shares them: four products for four loads, in four sums that hide each other's latency.
+"""
+
+import math
+
+import numpy as np
+
+from partita.kernels.constituents.side_by_side import (
+    exponentiate_spans,
+    fill_spans,
+    span_layout,
+    write_spans,
+)
+from partita.kernels.jit import kernel, step
+from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, maximum, select, store
+from partita.kernels.underflow import SAFE
+
+GROWTH = 4.0
+
+
+@step
+def four_sums(left, top, bottom, right, first, second, n_terms, sums):
+    """To four sums, the products of two rows of `left` with two of `right`, so many terms each."""
+    sum_0, sum_1, sum_2, sum_3 = sums
+    for k in range(0, n_terms * N_LANES, N_LANES):
+        a, b = load(left, top + k), load(left, bottom + k)
+        c, d = load(right, first + k), load(right, second + k)
+        sum_0, sum_1 = fma(a, c, sum_0), fma(a, d, sum_1)
+        sum_2, sum_3 = fma(b, c, sum_2), fma(b, d, sum_3)
+    return sum_0, sum_1, sum_2, sum_3
+
+
+@step
+def tile_sums(still, moved, top, bottom, first, second, n_terms, sums):
+    """The same for charts that stand still, or for their derivative."""
+    if moved is None:
+        return four_sums(still, top, bottom, still, first, second, n_terms, sums)
+    sums = four_sums(moved, top, bottom, still, first, second, n_terms, sums)
+    return four_sums(still, top, bottom, moved, first, second, n_terms, sums)
+
+
+@step
+def one_term(still, moved, left, right, value):
+    """A single term of a sum."""
+    if moved is None:
+        return fma(load(still, left), load(still, right), value)
+    value = fma(load(moved, left), load(still, right), value)
+    return fma(load(still, left), load(moved, right), value)
+
+
+@step
+def one_sum(still, moved, left, right, n_terms):
+    """One product of two rows."""
+    value = broadcast(0.0)
+    for k in range(0, n_terms * N_LANES, N_LANES):
+        value = one_term(still, moved, left + k, right + k, value)
+    return value
+
+
+@step
+def close_inside(still, moved, at, i, j, value):
+    """The span (i, j) from the sum over its cuts."""
+    ahead, back = i * at.stride + j * N_LANES, j * at.stride + i * N_LANES
+    value = load(still, at.weight + ahead) * value
+    charts = still
+    if moved is not None:
+        charts = moved
+        value = fma(load(still, at.inner + ahead), load(moved, at.weight + ahead), value)
+    store(charts, at.inner + ahead, value)
+    store(charts, at.inner + back, value)
+
+
+@step
+def inside_tile(still, moved, at, i, j):
+    """The four spans of a tile; all but (i+1, j) also need their neighbours in it."""
+    zero, rows = broadcast(0.0), at.inner
+    top, bottom = rows + i * at.stride, rows + (i + 1) * at.stride
+    first, second = rows + j * at.stride, rows + (j + 1) * at.stride
+    from_left, from_right = (i + 1) * N_LANES, (i + 2) * N_LANES
+    sum_0, sum_1, sum_2, sum_3 = tile_sums(
+        still, moved, top + from_left, bottom + from_left, first + from_right, second + from_right,
+        j - i - 1, (zero, zero, zero, zero),
+    )  # fmt: skip
+    word_left, word_right = top + i * N_LANES, second + (j + 1) * N_LANES
+    close_inside(still, moved, at, i + 1, j, sum_2)
+    sum_0 = one_term(still, moved, word_left, first + from_left, sum_0)
+    close_inside(still, moved, at, i, j, sum_0)
+    sum_3 = one_term(still, moved, bottom + j * N_LANES, word_right, sum_3)
+    close_inside(still, moved, at, i + 1, j + 1, sum_3)
+    sum_1 = one_term(still, moved, word_left, second + from_left, sum_1)
+    sum_1 = one_term(still, moved, top + j * N_LANES, word_right, sum_1)
+    close_inside(still, moved, at, i, j + 1, sum_1)
+
+
+@step
+def inside(still, moved, at):
+    """All spans, rows in pairs from the last to the first."""
+    one = broadcast(1.0 if moved is None else 0.0)
+    for i in range(at.n_words):
+        if moved is None:
+            store(still, at.inner + i * (at.stride + N_LANES), one)
+        else:
+            store(moved, at.inner + i * (at.stride + N_LANES), one)
+    for i in range(at.n_words - 2, -1, -2):
+        close_inside(still, moved, at, i, i + 1, one)
+        for j in range(i + 2, at.n_words, 2):
+            inside_tile(still, moved, at, i, j)
+
+
+@step
+def close_outside(still, moved, at, i, j, value, seeds, limit):
+    """The span (i, j) from its outside sum; `limit` becomes infinite where that is not safe.
+
+    The outside values of whole sentences, `seeds`, do not move, since the direction is centred.
+    """
+    ahead, back = i * at.stride + j * N_LANES, j * at.stride + i * N_LANES
+    weight = load(still, at.weight + ahead)
+    if moved is None:
+        if i == 0:
+            value = value + load(seeds, j * N_LANES)
+        # Not-a-number counts as infinite.
+        limit = select(value < SAFE, maximum(value, limit), np.inf)
+        store(still, at.weight + back, value)
+        store(still, at.outer + ahead, weight * value)
+        store(still, at.outer + back, weight * value)
+    else:
+        store(moved, at.weight + back, value)
+        value = fma(load(still, at.outer + ahead), load(moved, at.weight + ahead), weight * value)
+        store(moved, at.outer + ahead, value)
+        store(moved, at.outer + back, value)
+    return limit
+
+
+@step
+def outside_tile(still, moved, at, i, j, seeds, limit):
+    """The four spans of a tile, the widest first; the others also need their neighbours in it."""
+    zero = broadcast(0.0)
+    top, bottom = at.outer + i * at.stride, at.outer + (i + 1) * at.stride
+    below, beyond = at.inner + (j + 1) * at.stride, at.inner + (j + 2) * at.stride
+    right = (j + 2) * N_LANES
+    sums = tile_sums(
+        still, moved, top + right, bottom + right, below + right, beyond + right,
+        at.n_words - j - 2, (zero, zero, zero, zero),
+    )  # fmt: skip
+    before, here = at.inner + (i - 1) * at.stride, at.inner + i * at.stride
+    first, second = at.outer + j * at.stride, at.outer + (j + 1) * at.stride
+    sum_0, sum_1, sum_2, sum_3 = tile_sums(still, moved, before, here, first, second, i, sums)
+    word_left, word_right = here + i * N_LANES, below + (j + 1) * N_LANES
+    limit = close_outside(still, moved, at, i, j + 1, sum_1, seeds, limit)
+    sum_0 = one_term(still, moved, top + (j + 1) * N_LANES, word_right, sum_0)
+    limit = close_outside(still, moved, at, i, j, sum_0, seeds, limit)
+    sum_3 = one_term(still, moved, second + i * N_LANES, word_left, sum_3)
+    limit = close_outside(still, moved, at, i + 1, j + 1, sum_3, seeds, limit)
+    sum_2 = one_term(still, moved, bottom + (j + 1) * N_LANES, word_right, sum_2)
+    sum_2 = one_term(still, moved, first + i * N_LANES, word_left, sum_2)
+    return close_outside(still, moved, at, i + 1, j, sum_2, seeds, limit)
+
+
+@step
+def outside(still, moved, at, seeds):
+    """All spans of two words and more, rows in pairs from the first to the last."""
+    limit = broadcast(0.0)
+    for i in range(0, at.n_words, 2):
+        for j in range(at.n_words - 2, i + 1, -2):
+            limit = outside_tile(still, moved, at, i, j, seeds, limit)
+        right, row = (i + 2) * N_LANES, at.outer + i * at.stride
+        value = one_sum(
+            still, moved, row + right, at.inner + (i + 2) * at.stride + right, at.n_words - i - 2
+        )
+        before, column = at.inner + (i - 1) * at.stride, at.outer + (i + 1) * at.stride
+        value = value + one_sum(still, moved, before, column, i)
+        limit = close_outside(still, moved, at, i, i + 1, value, seeds, limit)
+    return limit
+
+
+@step
+def take_out_tops(scores, part_offsets, n_words, order, first, at, charts, tops):
+    """The whole sentence is in every tree: its score neither counts as best nor is compared."""
+    for index in range(N_LANES):
+        sentence = order[min(first + index, len(order) - 1)]
+        words = n_words[sentence]
+        tops[index] = scores[part_offsets[sentence] + words - 1]
+        if words > 1:
+            charts[at.weight + (words - 1) * N_LANES + index] = -np.inf
+
+
+@step
+def put_in_tops(n_words, order, first, at, tops, charts):
+    """Its weight is 1, or 0 if it is forbidden."""
+    for index in range(N_LANES):
+        words = n_words[order[min(first + index, len(order) - 1)]]
+        if words > 1:
+            cell = at.weight + (words - 1) * N_LANES + index
+            charts[cell] = 1.0 if tops[index] > -np.inf else 0.0
+
+
+@kernel
+def marginals(scores, part_offsets, n_words, order, is_safe, offsets, log_partition, out):
+    """Log-partition and marginals of a batch, sentences taken in `order`, four at a time.
+
+    Fills which sentences are safe, and where the charts of each group of four start (as many
+    numbers as groups, and the end). Returns the charts.
+    """
+    offsets[0] = 0
+    for group in range(len(offsets) - 1):
+        last = min((group + 1) * N_LANES, len(order)) - 1
+        offsets[group + 1] = offsets[group] + span_layout(n_words[order[last]]).end
+    state = np.empty(offsets[-1])
+    for group in range(len(offsets) - 1):
+        first, end = group * N_LANES, min((group + 1) * N_LANES, len(order))
+        # The last of a group is its longest.
+        at = span_layout(n_words[order[end - 1]])
+        charts = state[offsets[group] : offsets[group + 1]]
+        seeds = np.empty(at.stride)
+        fill_spans(scores, part_offsets, n_words, order, first, at, -np.inf, charts)
+        take_out_tops(scores, part_offsets, n_words, order, first, at, charts, seeds)
+        best, n_lost = exponentiate_spans(charts, at)
+        put_in_tops(n_words, order, first, at, seeds, charts)
+        inside(charts, None, at)
+        for cell in range(0, at.stride, N_LANES):
+            store(seeds, cell, broadcast(0.0))
+        for index in range(N_LANES):
+            cell = (n_words[order[min(first + index, len(order) - 1)]] - 1) * N_LANES + index
+            total = charts[at.inner + cell]
+            seeds[cell] = 1.0 / total if total > 0.0 else 0.0
+        limit = outside(charts, None, at, seeds)
+        write_spans(charts, None, at, part_offsets, n_words, order, first, end, out)
+        for index in range(end - first):
+            sentence = order[first + index]
+            words, start, safe = n_words[sentence], part_offsets[sentence], SAFE
+            total = charts[at.inner + (words - 1) * N_LANES + index]
+            if lane(n_lost, index) > 0.0:
+                safe *= GROWTH ** -float(words)
+            always = scores[start + words - 1] if words > 1 else 0.0
+            for i in range(words):
+                always += scores[start + i * words + i]
+            is_positive = 0.0 < total < np.inf and always > -np.inf
+            is_safe[sentence] = is_positive and lane(limit, index) < safe
+            log_partition[sentence] = -np.inf
+            if is_positive:
+                taken_out = lane(best, index) * max(words - 2, 0) + always
+                log_partition[sentence] = taken_out + math.log(total)
+    return state
+
+
+@step
+def centre(still, moved, at, n_words, order, first):
+    """Subtract from the direction its mean over the spans of the trees of each lane."""
+    mean = broadcast(0.0)
+    for i in range(at.n_words):
+        for j in range(i + 1, at.n_words):
+            ahead, back = i * at.stride + j * N_LANES, j * at.stride + i * N_LANES
+            p = load(still, at.inner + ahead) * load(still, at.weight + back)
+            mean = fma(p, load(moved, at.weight + ahead), mean)
+    shares = np.empty(N_LANES)
+    for index in range(N_LANES):
+        words = n_words[order[min(first + index, len(order) - 1)]]
+        shares[index] = 1.0 / max(words - 1, 1)
+    mean = mean * load(shares, 0)
+    for i in range(at.n_words):
+        row = at.weight + i * at.stride
+        for cell in range(row + (i + 1) * N_LANES, row + at.stride, N_LANES):
+            store(moved, cell, load(moved, cell) - mean)
+
+
+@kernel
+def covariance_product(direction, part_offsets, n_words, order, state, offsets, out):
+    """The covariance product of a batch, from the charts and offsets of `marginals`."""
+    largest = 0
+    for group in range(len(offsets) - 1):
+        largest = max(largest, offsets[group + 1] - offsets[group])
+    scratch = np.empty(largest)
+    for group in range(len(offsets) - 1):
+        first, end = group * N_LANES, min((group + 1) * N_LANES, len(order))
+        at = span_layout(n_words[order[end - 1]])
+        still, moved = state[offsets[group] : offsets[group + 1]], scratch[: at.end]
+        nothing = np.empty(at.stride)
+        fill_spans(direction, part_offsets, n_words, order, first, at, 0.0, moved)
+        centre(still, moved, at, n_words, order, first)
+        inside(still, moved, at)
+        outside(still, moved, at, nothing)
+        write_spans(still, moved, at, part_offsets, n_words, order, first, end, out)
