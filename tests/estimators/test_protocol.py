@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from partita import HiddenMarkovTagger, Tagger
+from partita import Aligner, DependencyParser, HiddenMarkovTagger, Tagger, Translator
 from partita.estimators.base import NotFittedError
 from partita.objectives import ExpectedCost, Likelihood
 from partita.training import LBFGS
@@ -224,11 +224,30 @@ def test_errors_are_those_of_scikit_learn(make):
         lambda each: each.distribution(WORDS[0]),
         lambda each: each.inspect(),
         lambda each: each.explain(WORDS[0], 0),
+        lambda each: each.log_prob(WORDS, TAGS),
+        lambda each: each.score(WORDS, TAGS),
+        lambda each: each.model_,
     ):
         with pytest.raises(NotFittedError, match="has learnt nothing yet"):
             question(make())
     assert issubclass(NotFittedError, ValueError)
     assert issubclass(NotFittedError, AttributeError)
+
+
+@pytest.mark.parametrize("make", [DependencyParser, Aligner, Translator])
+def test_every_question_needs_something_learnt(make):
+    pair, rng = ([["a"]], [["b"]]), np.random.default_rng(0)
+    given = pair if make is Aligner else pair[:1]
+    more = {"k_best": (2,), "sample": (2, rng), "predict_stream": ()}
+    for name in ("predict", "predict_stream", "k_best", "sample", "entropy"):
+        with pytest.raises(NotFittedError, match=f"this {make.__name__} has learnt nothing yet"):
+            list(getattr(make(), name)(*given, *more.get(name, ())))
+    for name in ("model_", "training_"):
+        with pytest.raises(NotFittedError, match="learnt nothing"):
+            getattr(make(), name)
+        assert not hasattr(make(), name)
+    with pytest.raises(AttributeError, match="has no attribute 'modell'"):
+        _ = make().modell
 
 
 @KINDS

@@ -4,7 +4,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from partita.arrays import Array
 from partita.estimators import files
@@ -33,8 +33,16 @@ class Estimator(Declared):
     training_: TrainingResult | None = field(init=False)
     """The run of `fit`; None after `load`."""
 
+    if not TYPE_CHECKING:  # or every name would be thought to exist
+
+        def __getattr__(self, name):
+            # What fit leaves behind has a name that ends in an underscore.
+            if name.endswith("_") and not name.startswith("_"):
+                self._check_fitted()
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "training_")
+        return "training_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         # Only scikit-learn asks, so it is there. A sequence of tags is no class, and splitting by
@@ -69,7 +77,7 @@ class Estimator(Declared):
         """Take over what `_stored` gave."""
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "training_"):
+        if "training_" not in vars(self):
             raise NotFittedError(
                 f"this {type(self).__name__} has learnt nothing yet; call fit, or load a model."
             )

@@ -1,7 +1,7 @@
 """Copy the sample files into a folder: `python -m partita.samples [FOLDER]`."""
 
+import argparse
 import shutil
-import sys
 from pathlib import Path
 
 from partita import samples
@@ -9,12 +9,14 @@ from partita import samples
 
 def main() -> None:
     """Copy all files, and say so."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    parser = argparse.ArgumentParser("python -m partita.samples", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("."), metavar="FOLDER")
+    folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     files = sorted(samples.FOLDER.iterdir())
     for file in files:
         shutil.copy(file, folder)
-    sys.stderr.write(f"Copied to {folder}: {', '.join(file.name for file in files)}.\n")
+    parser.exit(message=f"Copied to {folder}: {', '.join(file.name for file in files)}.\n")
 
 
 if __name__ == "__main__":
