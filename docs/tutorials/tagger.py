@@ -56,7 +56,7 @@ show.trellis(words, tagger.tags_, distribution.marginals.unary)
 #
 # Which features decided, and how far ahead of the second-best tag they put it:
 
-print("\n".join(str(tagger.explain(words, 6)).splitlines()[:8]))
+print("\n".join(str(tagger.explain(words, 6)).splitlines()[:10]))
 
 # ## Chunks
 #

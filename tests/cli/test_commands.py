@@ -190,9 +190,17 @@ def test_templates_in_a_file(run, tmp_path):
 
 @pytest.mark.parametrize(("kind", "text"), [("tagger", "FORM[0]"), ("hmm", "(start)")])
 def test_inspection(run, kind, text):
-    status, out, _ = run(f"inspect {kind}.model -n 40")
+    status, out, err = run(f"inspect {kind}.model")
+    first = out.split("\n")
     assert status == 0
-    assert f"{kind}.model: a model of kind '{kind}'\ntags of column 'UPOS'\narguments: " in out
+    assert first[0].split() == ["file", f"{kind}.model,", *first[0].split()[2:]]
+    assert first[2].split(None, 2) == ["tags", "from", "column 'UPOS'"]
+    assert "5 sentences (5 with tags), 16 words" in out
+    assert len(first) <= 12
+    assert "--all shows" in err
+    status, out, _ = run(f"inspect {kind}.model --all -n 40")
+    assert status == 0
+    assert "options: " in out
     assert text in out
     assert "from \\ to" in out
 

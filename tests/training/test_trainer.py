@@ -338,6 +338,6 @@ def test_the_last_line_says_what_was_reached_and_what_more_would_bring(corpus):
     assert float(found[2]) / 100 * result.loss > fall  # the first step counts, too
     assert "as many more would bring about as much, or less" in result.reason
     result = train(corpus, LBFGS(loss_tolerance=0.5), penalty=Penalty(l2=0.1))
-    assert "less than 50.000% (loss_tolerance); 10 more would bring less" in result.reason
+    assert "less than 50 % (loss_tolerance); 10 more would bring less" in result.reason
     result = train(corpus, AdaGrad(n_iterations=3))
     assert "one more (max_iterations) would bring about as much, or less" in result.reason

@@ -92,13 +92,12 @@ def chosen_word(sentence: Sentence, options: Options) -> int | None:
 
 
 def contribution_lines(
-    contributions: Sequence[tuple[int | str, str, float]], words: Sequence[str], n_features: int
+    contributions: Sequence[tuple[str, str, float]], n_features: int
 ) -> Iterator[str]:
     """What each feature adds to the lead of an answer, the first `n_features` of them by name."""
     yield f"  {'lead':>9}  word: feature"
     for place, feature, value in contributions[:n_features]:
-        name = place if isinstance(place, str) else repr(words[place])
-        yield f"  {value:+9.3f}  {name}: {feature}"
+        yield f"  {value:+9.3f}  {place}: {feature}"
     rest = contributions[n_features:]
     if rest:
         yield f"  {sum(value for _, _, value in rest):+9.3f}  {len(rest)} features more"

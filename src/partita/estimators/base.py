@@ -32,6 +32,8 @@ class Estimator(Declared):
     """What a model file says it holds, and `partita train` makes."""
     training_: TrainingResult | None = field(init=False)
     """The run of `fit`; None after `load`."""
+    about_: Mapping[str, Any] = field(init=False)
+    """What it learnt from and how that ended, in a few lines, for `inspect`."""
 
     if not TYPE_CHECKING:  # or every name would be thought to exist
 
@@ -65,7 +67,7 @@ class Estimator(Declared):
         found = files.read(path, cls.kind)
         estimator = cls(**files.restored_options(cls, found.options))
         estimator._restore(Stored(found.header, found.arrays))
-        estimator.training_ = None
+        estimator.training_, estimator.about_ = None, found.header["about"]
         return estimator
 
     @abstractmethod

@@ -68,7 +68,7 @@ class BitextEstimator(Estimator, Runs):
     def inspect(self, n_words: int = 10) -> BitextInspection:
         """What the model is, and what it learnt of the most frequent words."""
         self._check_fitted()
-        facts = self.model_.facts() | {"learnt from": str(self.counts_)}
+        facts = self.model_.facts() | {"learnt from": str(self.counts_)} | dict(self.about_)
         return BitextInspection(facts, self.model_.tables(n_words))
 
     def _stored(self) -> Stored:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
+from partita.training import TrainingResult
+
 Cell = str | int | float
 
 
@@ -15,6 +17,9 @@ class Table(NamedTuple):
     title: str
     header: tuple[str, ...]
     rows: Sequence[tuple[Cell, ...]]
+
+    def __str__(self) -> str:
+        return "\n".join(_as_text(self))
 
 
 class Report(ABC):
@@ -32,7 +37,7 @@ class Report(ABC):
         width = max(map(len, self.facts()), default=0)
         lines = [f"{name.ljust(width)}  {shown(value)}" for name, value in self.facts().items()]
         for table in self.tables():
-            lines += ["", *_as_text(table)]
+            lines += ["", str(table)]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -82,6 +87,22 @@ def _as_html(table: Table) -> str:
     body = "".join(row(cells, "td") for cells in table.rows)
     head = row(table.header, "th")
     return f"<p>{escape(table.title)}</p><table>{head}{body}</table>"
+
+
+def run_facts(training: TrainingResult, what: str) -> dict[str, Cell]:
+    """How a training ended, and how good the model was on held-out data; `what` is counted there.
+
+    >>> from partita.training import minimise
+    >>> import numpy as np
+    >>> run_facts(minimise(lambda w: (float(w @ w), 2 * w), np.ones(1)), "wrong tags")["held out"]
+    'nothing, so that nobody knows how good it is; see `partita evaluate`'
+    """
+    judged = [each.held_out for each in training.history if not math.isnan(each.held_out)]
+    good = f"{min(judged):.4g} {what}, at best" if judged else NOT_JUDGED
+    return {"training": training.reason, "held out": good}
+
+
+NOT_JUDGED = "nothing, so that nobody knows how good it is; see `partita evaluate`"
 
 
 class Contribution(NamedTuple):

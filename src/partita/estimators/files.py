@@ -38,6 +38,7 @@ def write(
         "kind": "model",
         "estimator": estimator.kind,
         "options": options,
+        "about": dict(estimator.about_),
     }
     write_model(path, header, dict(stored.arrays))
 

@@ -149,6 +149,34 @@ def tokens_of(sentence: Any) -> Iterable[Any]:
     return sentence.tolist()  # type: ignore[no-any-return]
 
 
+def shown_words(sentence: Any) -> tuple[str, ...]:
+    """The words of a sentence for people to read; numbers from 1 where it has only features.
+
+    >>> shown_words([("dogs", "NNS"), ("bark", "VBP")]), shown_words([{"suffix": "s"}])
+    (('dogs', 'bark'), ('1',))
+    """
+    if isinstance(sentence, Sentence):
+        return sentence.column(FORM if FORM in sentence.names else sentence.names[0])
+    if has_columns(sentence):
+        names = [str(name) for name in sentence.columns]
+        return tuple(map(str, sentence[FORM if FORM in names else sentence.columns[0]]))
+    if is_matrix(sentence) or isinstance(sentence, SparseSentence):
+        return tuple(str(number) for number in range(1, len(sentence) + 1))
+    return tuple(_shown_word(token, number) for number, token in enumerate(sentence, 1))
+
+
+def _shown_word(token: Any, number: int) -> str:
+    if isinstance(token, str):
+        return token
+    if isinstance(token, tuple | list) and token and isinstance(token[0], str):
+        return token[0]
+    if isinstance(token, Mapping):
+        return next(
+            (str(token[name]) for name in (FORM, "word", "w") if name in token), str(number)
+        )
+    return str(number)
+
+
 def read_tokens(
     sentences: Iterable[Any],
     column: str | None = None,

@@ -8,7 +8,6 @@ from partita.cli.families import Family
 from partita.cli.models import Model
 from partita.cli.options import READING, Options, read_document
 from partita.cli.results import report_measures, write_results
-from partita.data.sentences import Sentence
 
 
 def run(model: Model, options: Options) -> None:
@@ -21,15 +20,15 @@ def run(model: Model, options: Options) -> None:
     if word is None:
         word = int(marginals(model, [sentence])[0].max(axis=1).argmin())
     explanation = model.estimator.explain(sentence, word)
-    found = _lines(sentence, explanation, options.n_features)
+    found = _lines(explanation, options.n_features)
     write_results(options, report_measures(explanation), lambda _: found)
 
 
 FAMILY = Family("taggers", ("tagger", "hmm"), run, READING)
 
 
-def _lines(sentence: Sentence, explanation: Any, n_features: int) -> Iterator[str]:
-    words = sentence.column("FORM" if "FORM" in sentence.names else sentence.names[0])
+def _lines(explanation: Any, n_features: int) -> Iterator[str]:
+    words = explanation.words
     where = f"{words[explanation.word]!r} (word {explanation.word + 1})"
     _, tag, rival, probability, rival_probability = explanation.decision
     yield f"{where} has {tag} with probability {probability:.4f},"
@@ -39,4 +38,4 @@ def _lines(sentence: Sentence, explanation: Any, n_features: int) -> Iterator[st
         yield f"{name:6}" + " ".join(map("/".join, zip(words, tags, strict=True)))
     yield ""
     yield f"The best sequence leads the other by {explanation.difference:.3f}:"
-    yield from contribution_lines(explanation.contributions, words, n_features)
+    yield from contribution_lines(explanation.contributions, n_features)

@@ -18,6 +18,7 @@ from partita.estimators.alignment.models import MODELS, AlignmentModel, ModelNam
 from partita.estimators.alignment.questions import LinkEstimator
 from partita.estimators.base import Stored
 from partita.estimators.bitext import BitextModel
+from partita.estimators.explain import run_facts
 from partita.estimators.options import at_least, declared, option
 from partita.text.word_vocabulary import WordVocabulary
 from partita.training import TrainingResult, heed_interruptions
@@ -103,6 +104,7 @@ class Aligner(LinkEstimator):
         self.model_, self.counts_ = learnt.model, pairs.counts
         self.stages_, self.stage_counts_ = learnt.stages, learnt.counts
         self.training_ = list(learnt.stages.values())[-1]
+        self.about_ = run_facts(self.training_, "is the loss")
         return self
 
     def chosen_model(self) -> AlignmentModel:

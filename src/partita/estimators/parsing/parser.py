@@ -10,7 +10,7 @@ from partita.arrays import Array, FloatArray
 from partita.data.arc_rule import ArcRule
 from partita.data.arc_rules import read_arc_rules
 from partita.estimators.base import Stored
-from partita.estimators.explain import Cell
+from partita.estimators.explain import Cell, run_facts
 from partita.estimators.groups import Descent, OptimiserName, Runs, Uncertainty
 from partita.estimators.options import again, at_least, between, declared, option
 from partita.estimators.parsing.explain import (
@@ -66,7 +66,6 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
     kind: ClassVar[str] = "parser"
     n_lifted_: int = field(init=False)
     """Training sentences whose arcs crossed, and which gave way to the nearest projective tree."""
-    about_: Mapping[str, Cell] = field(init=False)
     """What `inspect` says first."""
     strongest_: Mapping[str, Sequence[tuple[str, float]]] = field(init=False)
     """For each template features of training trees with their weights, the largest first."""
@@ -225,8 +224,6 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
     def _about(self, learnt: LearntParser) -> dict[str, Cell]:
         model, encoded, material = learnt.prepared
         n_words, known = int(encoded.words.n_words.sum()), material.known
-        history = learnt.training.history
-        judged = [each.held_out for each in history if not np.isnan(each.held_out)]
         names = self.labels_
         n_used = int(np.count_nonzero(self.weights_))
         return {
@@ -236,8 +233,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
             "learnt from": f"{len(known):,} sentences, {n_words:,} words",
             "trees known": f"{known.count(Known.ALL):,} whole, {known.count(Known.SOME):,} in part",
             "trees made projective": material.n_lifted,
-            "training": learnt.training.reason,
-            "wrong heads held out": f"{min(judged):.2%} expected" if judged else "none came",
+            **run_facts(learnt.training, "of the heads wrong"),
             "features": f"{len(model.maker.templates)} templates of {', '.join(model.columns)}",
             "weights": f"{len(self.weights_):,}, {n_used:,} of them not 0",
             "labels": f"{len(names)}: {', '.join(names)}" if names else "none",
@@ -253,7 +249,6 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
             "labels": None if label_model is None else label_model.header(),
             "joint": model.labels is not None,
             "n_lifted": self.n_lifted_,
-            "about": dict(self.about_),
             "strongest": dict(self.strongest_),
         }
         arrays = _packed("weights", self.weights_)
@@ -275,7 +270,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
             self.label_weights_ = _unpacked("label_weights", arrays, self.label_model_.n_weights)
         if header["own_features"]:
             self.features = maker.templates
-        self.n_lifted_, self.about_ = header["n_lifted"], header["about"]
+        self.n_lifted_ = header["n_lifted"]
         self.strongest_ = {
             template: [(name, float(weight)) for name, weight in pairs]
             for template, pairs in header["strongest"].items()

@@ -1,6 +1,6 @@
 """What the weights of a tagger say, and which of them made a decision."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -21,7 +21,7 @@ from partita.estimators.pieces import Piece
 from partita.estimators.tagging.chain_model import ChainModel
 from partita.estimators.tagging.material import TagModel
 from partita.estimators.tagging.questions import restricted
-from partita.text.sentences import listed
+from partita.text.sentences import listed, shown_words
 from partita.text.word_features import Encoded
 
 
@@ -47,15 +47,18 @@ class TaggerInspection(Report):
     n_attributes: int
     n_weights: int
     n_nonzero: int
+    about: Mapping[str, Cell]
+    """What it learnt from, and how that ended."""
 
     def facts(self) -> dict[str, Cell]:
         """What it is, in a few lines."""
         return {
+            "model": "tagger, a linear-chain conditional random field",
+            **self.about,
             "tags": f"{len(self.tags)}: {', '.join(self.tags)}",
             "scheme": self.scheme or "none",
             "attributes of words": self.n_attributes,
-            "weights": self.n_weights,
-            "weights other than 0": self.n_nonzero,
+            "weights": f"{self.n_weights:,}, {self.n_nonzero:,} of them not 0",
         }
 
     def tables(self) -> Sequence[Table]:
@@ -74,7 +77,9 @@ class TaggerInspection(Report):
         return [*found, Table("transitions", ("from \\ to", *self.tags), rows)]
 
 
-def inspect_weights(model: ChainModel, weights: FloatArray, n_features: int) -> TaggerInspection:
+def inspect_weights(
+    model: ChainModel, weights: FloatArray, n_features: int, about: Mapping[str, Cell]
+) -> TaggerInspection:
     """The strongest features and the transition table."""
     table, transitions = model.split(weights)
     tags = model.tags.names
@@ -93,6 +98,7 @@ def inspect_weights(model: ChainModel, weights: FloatArray, n_features: int) -> 
         model.n_attributes,
         len(weights),
         int(np.count_nonzero(weights)),
+        about,
     )
 
 
@@ -120,18 +126,32 @@ def _plain_transitions(model: ChainModel, transitions: FloatArray) -> FloatArray
 
 # ------------------------------------------------------------------ what made a decision
 
+Lead = tuple[int, str, float]
+"""A word, a feature of it (or of the step to it), and what it adds to the lead."""
+
 
 @dataclass(frozen=True)
 class TagExplanation(Explanation):
     """Why a word got its tag: the best sequence against the best one with another tag there."""
 
     word: int
+    """From 0."""
     decision: Decision
+    words: tuple[str, ...]
     tags: tuple[str, ...]
     """The best sequence."""
     other_tags: tuple[str, ...]
     """The best sequence with another tag at the word."""
     contributions: tuple[Contribution, ...]
+
+    def facts(self) -> dict[str, Cell]:
+        """The decision, its rival, and the two sequences."""
+        sequences = {"best tags": self.tags, "other tags": self.other_tags}
+        texts = {
+            name: " ".join(map("/".join, zip(self.words, tags, strict=True)))
+            for name, tags in sequences.items()
+        }
+        return {**super().facts(), **texts}
 
 
 class DescribedModel(TagModel, Protocol):
@@ -167,22 +187,28 @@ def explain_word(
     allowed = np.ones((len(best), len(model.tags)), dtype=np.bool_)
     allowed[word] = np.arange(len(model.tags)) == rival
     other = restricted(Asked(p, [0], [sentence]), [allowed]).best.structures[0]
+    words = shown_words(sentence)
+    places = [f"{form!r} (word {number})" for number, form in enumerate(words, 1)]
     found = [
-        *_word_contributions(model, weights, encoded, best, other),
-        *_step_contributions(model, weights, encoded, best, other),
-        *_normaliser_contributions(piece, weights, best, other),
+        Contribution(places[at], feature, value)
+        for at, feature, value in (
+            *_word_contributions(model, weights, encoded, best, other),
+            *_step_contributions(model, weights, encoded, best, other),
+            *_normaliser_contributions(piece, weights, best, other),
+        )
     ]
     probabilities = p.marginals.unary[0][word]
     names = model.tags.names
     return TagExplanation(
         word,
         Decision(
-            f"the tag of word {word}, counting from 0",
+            f"the tag of {places[word]}",
             names[best[word]],
             names[rival],
             float(probabilities[best[word]]),
             float(probabilities[rival]),
         ),
+        words,
         tuple(model.tags.named(best)),
         tuple(model.tags.named(other)),
         netted(found),
@@ -191,19 +217,19 @@ def explain_word(
 
 def _word_contributions(
     model: DescribedModel, weights: FloatArray, encoded: Encoded, best: Array, other: Array
-) -> Iterator[Contribution]:
+) -> Iterator[Lead]:
     table, _ = model.split(weights)
     for word in np.flatnonzero(best != other).tolist():
         row = encoded.words[word : word + 1]
         values = row.values if len(row.values) else np.ones(len(row.ids))
         for attribute, value in zip(row.ids.tolist(), values.tolist(), strict=True):
             lead = value * (table[attribute, best[word]] - table[attribute, other[word]])
-            yield Contribution(f"word {word}", model.attribute_name(attribute), float(lead))
+            yield word, model.attribute_name(attribute), float(lead)
 
 
 def _step_contributions(
     model: DescribedModel, weights: FloatArray, encoded: Encoded, best: Array, other: Array
-) -> Iterator[Contribution]:
+) -> Iterator[Lead]:
     _, transitions = model.split(weights)
     steps, names = encoded.transitions, model.tags.names
     for word in range(1, len(best)):
@@ -216,12 +242,12 @@ def _step_contributions(
             for (left, right), sign in zip(pairs, (1.0, -1.0), strict=True):
                 name = f"{label} {names[left]} -> {names[right]}"
                 lead = sign * float(transitions[attribute, left, right])
-                yield Contribution(f"word {word}", name, lead)
+                yield word, name, lead
 
 
 def _normaliser_contributions(
     piece: Piece, weights: FloatArray, best: Array, other: Array
-) -> Iterator[Contribution]:
+) -> Iterator[Lead]:
     """What a model that is normalised at every step takes off, for what may follow each tag."""
     if not piece.is_local:
         return
@@ -231,4 +257,4 @@ def _normaliser_contributions(
         lead = 0.0
         for tag, sign in ((best[word], 1.0), (other[word], -1.0)):
             lead += sign * float(unaries[0][word, tag] - before[0][word, tag])
-        yield Contribution(f"word {word}", "normalisation of what follows", lead)
+        yield word, "normalisation of what follows", lead

@@ -141,7 +141,7 @@ class HiddenMarkovTagger(TagEstimator):
         learnt = fit_hidden_markov(self, material, held_out)
         self._take(learnt.model, learnt.training.weights)
         self.histories_, self.reasons_ = learnt.histories, learnt.reasons
-        self.training_ = learnt.training
+        self.training_, self.about_ = learnt.training, material.about(learnt.training)
         return self
 
     @classmethod
@@ -193,6 +193,7 @@ class HiddenMarkovTagger(TagEstimator):
             logs = [np.log(table) for table in tables]
         tagger._take(model, model.layout.weights(logs[0], logs[1], logs[2].T))
         tagger.histories_, tagger.reasons_, tagger.training_ = [], [], None
+        tagger.about_ = {"learnt from": "nothing: the probabilities were given"}
         return tagger
 
     @property
@@ -223,6 +224,7 @@ class HiddenMarkovTagger(TagEstimator):
             np.exp(self.log_transitions_),
             len(self.symbols_.words),
             len(self.symbols_.classes),
+            self.about_,
         )
 
     def explain(self, sentence: Any, word: int) -> TagExplanation:
@@ -284,10 +286,14 @@ class HiddenMarkovInspection(Report):
     """[tag before, tag]."""
     n_words: int
     n_classes: int
+    about: Mapping[str, Cell]
+    """What it learnt from, and how that ended."""
 
     def facts(self) -> dict[str, Cell]:
         """What it is, in a few lines."""
         return {
+            "model": "tagger, a hidden Markov model",
+            **self.about,
             "tags": f"{len(self.tags)}: {', '.join(self.tags)}",
             "words": self.n_words,
             "classes of rare words": self.n_classes,

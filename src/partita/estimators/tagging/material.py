@@ -9,11 +9,13 @@ import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.data.schemes import UNKNOWN
+from partita.estimators.explain import Cell, run_facts
 from partita.estimators.pieces import Piece, PieceModel
 from partita.estimators.supervision import Knowledge, Known, Lessons
 from partita.estimators.tagging.tags import Tags, TagSet, checked_tags, tags_of
 from partita.objectives import known_tags
 from partita.text.sentences import listed, where
+from partita.training import TrainingResult
 
 
 class TagModel(PieceModel, Protocol):
@@ -47,6 +49,20 @@ class TagMaterial:
     def n_labelled(self) -> int:
         """Sentences with a known tag; they come first."""
         return self.count(Known.ALL) + self.count(Known.SOME)
+
+    def about(self, training: TrainingResult) -> dict[str, Cell]:
+        """What was learnt from, and how that ended."""
+        n_words = sum(map(len, self.tags))
+        counts = {
+            "with tags": self.count(Known.ALL),
+            "with some": self.count(Known.SOME),
+            "without": self.count(Known.NOTHING),
+        }
+        kinds = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+        return {
+            "learnt from": f"{len(self.sentences):,} sentences ({kinds}), {n_words:,} words",
+            **run_facts(training, "of the tags wrong, to be expected"),
+        }
 
     def knowledge(self, tags: TagSet, class_weights: FloatArray | None = None) -> "TagKnowledge":
         """The tags as numbers."""

@@ -178,6 +178,7 @@ class Tagger(TagEstimator, Penalties, Descent, Uncertainty):
         material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
         model, training = fit_tagger(self, material, held_out)
         self.model_, self.weights_, self.training_ = model, training.weights, training
+        self.about_ = material.about(training)
         return self
 
     @property
@@ -189,7 +190,7 @@ class Tagger(TagEstimator, Penalties, Descent, Uncertainty):
     def inspect(self, n_features: int = 10) -> TaggerInspection:
         """The strongest features for and against every tag, and the transition table."""
         self._check_fitted()
-        return inspect_weights(self.model_, self.weights_, n_features)
+        return inspect_weights(self.model_, self.weights_, n_features, self.about_)
 
     def explain(self, sentence: Any, word: int) -> TagExplanation:
         """Which features gave a word (counted from 0) its tag, against the runner-up."""

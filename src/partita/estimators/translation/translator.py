@@ -16,6 +16,7 @@ from partita.estimators.alignment.material import (
 )
 from partita.estimators.answers import in_chunks
 from partita.estimators.bitext import BitextEstimator, BitextModel
+from partita.estimators.explain import run_facts
 from partita.estimators.groups import Runs
 from partita.estimators.options import again, at_least, declared, option
 from partita.estimators.translation.decoding import ScoredTranslation, Translation
@@ -112,6 +113,7 @@ class Translator(BitextEstimator):
         with heed_interruptions():
             learnt = self.chosen_grammar().learn(full, pairs, judges, self)
         self.model_, self.training_, self.counts_ = learnt
+        self.about_ = run_facts(self.training_, "is the loss")
         return self
 
     def chosen_grammar(self) -> TranslationGrammar:
