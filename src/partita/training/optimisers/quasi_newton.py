@@ -104,7 +104,8 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
             return (
                 f"Converged after {state.iteration} iterations at a loss of {state.loss:.6g}: the "
                 f"last {WINDOW} lowered it by {share_of(fall, state.loss)}, less than "
-                f"{share_of(self.loss_tolerance, 1.0)} (loss_tolerance); {WINDOW} more would bring less."
+                f"{share_of(self.loss_tolerance, 1.0)} (loss_tolerance); {WINDOW} more "
+                "would bring less."
             )
         if state.iteration >= self.n_iterations:
             return (
