@@ -6,7 +6,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from partita.estimators.parsing.explain import Namer, arc_weights
+from partita.estimators.parsing.feature_names import Namer, arc_weights
 from partita.estimators.parsing.model import KeyedWords, ParserModel
 from partita.features.arc_keys import KeyMaker
 from partita.features.arcs import ArcFeatures, most_places

@@ -12,11 +12,14 @@ from scipy import sparse
 
 from partita.arrays import FloatArray, IntArray
 from partita.data.arc_rule import ANY, ROOT, ArcPattern, ArcRule
+from partita.features.nodes import within_groups
+from partita.structures.sibling_trees import SiblingTrees
 from partita.structures.trees import Trees
 from partita.text.conditions import Condition, holding, parse_condition
 from partita.text.fields import Field
 from partita.text.words import Words
 
+AnyTrees = Trees | SiblingTrees
 _BOUNDS = {"equal": 0, "at least": 1, "at most": -1}
 _N_SIDES = 2
 WordNames = str | frozenset[str]
@@ -27,7 +30,7 @@ _SIDES = {"left": (0,), "right": (1,), "any": (0, 1)}
 
 
 def arc_constraints(
-    trees: Trees, tags: Sequence[Sequence[WordNames]], rules: Sequence[ArcRule]
+    trees: AnyTrees, tags: Sequence[Sequence[WordNames]], rules: Sequence[ArcRule]
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Features and occurrences of rules: expectation k is the share of arcs that rule k is about.
 
@@ -59,7 +62,7 @@ def arc_constraints(
         (np.ones(len(parts)), (kinds, parts)), shape=(fits.shape[1], trees.arc_offsets[-1])
     )
     features = sparse.csr_array(fits @ chosen)
-    if trees.n_labels is not None:
+    if isinstance(trees, Trees) and trees.n_labels is not None:
         features = sparse.csr_array(sparse.kron(features, np.ones((1, trees.n_labels))))
     return features, _occurrences(trees, flat, numbers, rules)
 
@@ -109,7 +112,7 @@ def rule_targets(rules: Sequence[ArcRule]) -> tuple[FloatArray, IntArray]:
     return targets, np.array([_BOUNDS[rule.bound] for rule in rules], dtype=np.int64)
 
 
-def _check(trees: Trees, tags: Sequence[Sequence[WordNames]]) -> None:
+def _check(trees: AnyTrees, tags: Sequence[Sequence[WordNames]]) -> None:
     found, expected = [len(row) for row in tags], trees.n_words.tolist()
     if found != expected:
         raise ValueError(
@@ -118,7 +121,7 @@ def _check(trees: Trees, tags: Sequence[Sequence[WordNames]]) -> None:
         )
 
 
-def _kinds_of_arcs(trees: Trees, tags: IntArray, n_tags: int) -> tuple[IntArray, IntArray]:
+def _kinds_of_arcs(trees: AnyTrees, tags: IntArray, n_tags: int) -> tuple[IntArray, IntArray]:
     """The arcs that can be, and of each the kind: (tag of the head, of the modifier, side)."""
     n_nodes = trees.n_words + 1
     nodes = np.zeros(n_nodes.sum(), dtype=np.int64)
@@ -127,13 +130,13 @@ def _kinds_of_arcs(trees: Trees, tags: IntArray, n_tags: int) -> tuple[IntArray,
     is_root[starts] = True
     nodes[~is_root] = tags
     sentence = np.repeat(np.arange(len(n_nodes)), n_nodes**2)
-    cell = np.arange(trees.arc_offsets[-1]) - trees.arc_offsets[sentence]
+    cell = within_groups(n_nodes**2)
     head, modifier = np.divmod(cell, n_nodes[sentence])
     possible = np.flatnonzero((modifier != 0) & (head != modifier))
     head, modifier, first = head[possible], modifier[possible], starts[sentence[possible]]
     side = (head > modifier).astype(np.int64)
     kind = (nodes[first + head] * n_tags + nodes[first + modifier]) * _N_SIDES + side
-    return possible, kind
+    return trees.arc_offsets[sentence[possible]] + cell[possible], kind
 
 
 def _fitting(
@@ -167,7 +170,10 @@ def _named(name: str, numbers: dict[WordNames, int]) -> list[int]:
 
 
 def _occurrences(
-    trees: Trees, tags: IntArray, numbers: dict[WordNames, int], rules: Sequence[ArcRule]
+    trees: Trees | SiblingTrees,
+    tags: IntArray,
+    numbers: dict[WordNames, int],
+    rules: Sequence[ArcRule],
 ) -> sparse.csr_array:
     """(n_rules, n_sentences): the words with the tag that the rule is about."""
     sentence = np.repeat(np.arange(trees.n_sentences), trees.n_words)

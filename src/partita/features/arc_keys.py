@@ -8,7 +8,7 @@ weights mean the same in every model.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,6 +24,17 @@ from partita.text.words import Words
 
 KINDS = ("pair", "count", "set", "head", "modifier")
 """Of templates, in the kernel's order."""
+
+
+class RoleTemplate(Protocol):
+    """A template of words with roles in a tree."""
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+
+    def at(self, role: str) -> tuple[RoleField, ...]:
+        """The fields of a role."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +102,9 @@ class KeyMaker:
         set_head, set_head_ends = self._set_keys(nodes, "head")
         set_modifier, set_modifier_ends = self._set_keys(nodes, "modifier")
         return Keys(
-            head=_matrix(nodes, pairs, "head"),
-            modifier=_matrix(nodes, pairs, "modifier"),
-            direction=_direction_keys(pairs),
+            head=keys_at(nodes, pairs, "head"),
+            modifier=keys_at(nodes, pairs, "modifier"),
+            direction=direction_keys(pairs),
             count=self._count_keys(),
             counter=self._counter(nodes),
             kind=self._kind(nodes),
@@ -101,13 +112,13 @@ class KeyMaker:
             set_head_ends=set_head_ends,
             set_modifier=set_modifier,
             set_modifier_ends=set_modifier_ends,
-            set_direction=_direction_keys(sets),
+            set_direction=direction_keys(sets),
             set_kind=self._kind_keys(),
             set_between=np.array([bool(t.at("between")) for t in sets], dtype=np.bool_),
-            only_head=_matrix(nodes, self.groups["head"], "head"),
-            only_head_direction=_direction_keys(self.groups["head"]),
-            only_modifier=_matrix(nodes, self.groups["modifier"], "modifier"),
-            only_modifier_direction=_direction_keys(self.groups["modifier"]),
+            only_head=keys_at(nodes, self.groups["head"], "head"),
+            only_head_direction=direction_keys(self.groups["head"]),
+            only_modifier=keys_at(nodes, self.groups["modifier"], "modifier"),
+            only_modifier_direction=direction_keys(self.groups["modifier"]),
         )
 
     def _set_keys(self, nodes: Nodes, side: str) -> tuple[Keys32, IntArray]:
@@ -191,7 +202,7 @@ def _raw(field: Field, values: Sequence[str]) -> list[str]:
     return [NONE if (seen := view(value)) is None else seen for value in values]
 
 
-def _mixture(nodes: Nodes, template: ArcTemplate, side: str) -> States:
+def _mixture(nodes: Nodes, template: RoleTemplate, side: str) -> States:
     """What the fields of one side of a template make of each node, those that are sets left out."""
     (seed,) = hashes([f"{template.text}\0{side}"])
     state = np.full(nodes.n_nodes, seed, dtype=np.uint64)
@@ -201,14 +212,15 @@ def _mixture(nodes: Nodes, template: ArcTemplate, side: str) -> States:
     return state
 
 
-def _matrix(nodes: Nodes, templates: Sequence[ArcTemplate], side: str) -> Keys32:
+def keys_at(nodes: Nodes, templates: Sequence[RoleTemplate], side: str) -> Keys32:
+    """(n_nodes, n_templates): what each template says of each node in a role."""
     keys = np.empty((nodes.n_nodes, len(templates)), dtype=np.uint32)
     for column, template in enumerate(templates):
         keys[:, column] = keys_of(_mixture(nodes, template, side))
     return keys
 
 
-def _direction_keys(templates: Sequence[ArcTemplate]) -> Array:
+def direction_keys(templates: Sequence[RoleTemplate]) -> Array:
     """(2, n_templates): what tells arcs to the right from arcs to the left."""
     keys = [keys_of(hashes([f"{t.text}\0{side}" for t in templates])) for side in "RL"]
     return np.array(keys, dtype=np.uint32).reshape(2, len(templates))

@@ -8,6 +8,7 @@ from partita.arrays import Array, FloatArray, IntArray
 from partita.features.base import FeatureMap
 from partita.kernels.features import arcs as arc_features
 from partita.kernels.features.arcs import GROUP, MOST_KINDS, Keys
+from partita.structures.sibling_trees import SiblingTrees
 from partita.structures.trees import Trees
 from partita.text.hashing import buckets
 
@@ -27,7 +28,7 @@ class ArcFeatures(FeatureMap):
     Parameters
     ----------
     trees
-        The sentences; unlabelled.
+        The sentences; unlabelled. Of the second order, siblings have no features here.
     keys
         Those of the nodes of all sentences, this batch's and maybe more.
     first_nodes
@@ -36,7 +37,9 @@ class ArcFeatures(FeatureMap):
         The logarithm of the number of weights, 3 to 28.
     """
 
-    def __init__(self, trees: Trees, keys: Keys, first_nodes: IntArray, n_bits: int) -> None:
+    def __init__(
+        self, trees: Trees | SiblingTrees, keys: Keys, first_nodes: IntArray, n_bits: int
+    ) -> None:
         self.n_parts = trees.n_parts
         self.n_weights = number_of_weights(n_bits)
         self._keys = keys

@@ -9,6 +9,7 @@ from partita.arrays import BoolArray, IntArray
 from partita.structures.base import Structures
 from partita.structures.chains import Chains
 from partita.structures.forms import Form
+from partita.structures.sibling_trees import SiblingTrees
 from partita.structures.trees import Trees
 
 
@@ -30,10 +31,11 @@ def known_tags(chains: Chains, tags: Sequence[ArrayLike]) -> BoolArray:
     return allowed
 
 
-def known_heads(trees: Trees, heads: Sequence[ArrayLike]) -> BoolArray:
+def known_heads(trees: Trees | SiblingTrees, heads: Sequence[ArrayLike]) -> BoolArray:
     """The arcs that agree with the known heads of each sentence; -1 for a head that is not known.
 
-    A head is 0 for the root or the number of a word, from 1. All labels stay allowed.
+    A head is 0 for the root or the number of a word, from 1. All labels stay allowed, and so do all
+    siblings.
 
     >>> from partita.structures.projective_trees import ProjectiveTrees
     >>> known_heads(ProjectiveTrees([2]), [[2, -1]]).reshape(3, 3)
@@ -42,12 +44,10 @@ def known_heads(trees: Trees, heads: Sequence[ArrayLike]) -> BoolArray:
            [ True,  True,  True]])
     """
     allowed = np.ones(trees.n_parts, dtype=np.bool_)
-    starts = zip(trees.part_offsets[:-1], trees.part_offsets[1:], trees.n_words, strict=True)
-    for sentence, ((start, end, n), given) in enumerate(
-        zip(starts, _each("heads", heads, trees), strict=True)
+    for sentence, (arcs, given) in enumerate(
+        zip(trees.split_arrays(allowed)[0], _each("heads", heads, trees), strict=True)
     ):
-        known = _checked("heads", given, n, n, sentence)
-        arcs = allowed[start:end].reshape(n + 1, n + 1, -1)
+        known = _checked("heads", given, len(arcs) - 1, len(arcs) - 1, sentence)
         attached = np.flatnonzero(known >= 0)
         arcs[:, attached + 1] = False
         arcs[known[attached], attached + 1] = True

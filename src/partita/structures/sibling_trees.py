@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,11 +42,14 @@ class SiblingTrees(ArrayStructures):
     """
 
     one_per_word = True
+    is_projective: ClassVar[bool] = True
 
     def __init__(self, n_words: ArrayLike, *, single_root: bool = False) -> None:
         super().__init__(n_words, [PartArray("arcs", 2, 1), PartArray("siblings", 3, 1)])
         self.single_root = single_root
         self.word_offsets = offsets(self.n_words)
+        self.arc_offsets = self.part_offsets
+        """Where the arcs of each sentence begin."""
 
     def is_same_set(self, other: Self) -> bool:
         """Sentences of the same lengths, and one root or many in both."""

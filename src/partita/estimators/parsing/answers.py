@@ -9,10 +9,9 @@ import numpy as np
 from partita.arrays import FloatArray, IntArray
 from partita.data.dependencies import sentence_name
 from partita.data.sentences import Sentence
-from partita.distribution.trees import Tree
 from partita.estimators.answers import Asked
 from partita.estimators.parsing.labels import Labels, one_subject
-from partita.estimators.parsing.model import KeyedWords
+from partita.estimators.parsing.model import KeyedWords, TreeDistribution
 from partita.objectives.partial import known_heads
 from partita.structures.base import Structure
 from partita.text.sentences import where
@@ -45,13 +44,13 @@ class ArcLimits:
                     "a list for each, an empty one where there are none."
                 )
 
-    def restricted(self, asked: Asked) -> Tree:
+    def restricted(self, asked: Asked) -> TreeDistribution:
         """The trees of sentences that are left."""
-        p: Tree = asked.p
+        p: TreeDistribution = asked.p
         if self.required is None and self.forbidden is None:
             return p
         allowed = np.ones(p.structures.n_parts, dtype=np.bool_)
-        for index, arcs in enumerate(p.structures.split(allowed)):
+        for index, arcs in enumerate(p.structures.split_arrays(allowed)[0]):
             for head, modifier in self._of(self.forbidden, asked, index):
                 arcs[head, modifier] = False
             for head, modifier in self._of(self.required, asked, index):
@@ -88,14 +87,15 @@ def _refuse(asked: Asked, index: int) -> NoReturn:
     )
 
 
-def least_risk(p: Tree) -> list[Structure]:
+def least_risk(p: TreeDistribution) -> list[Structure]:
     """The tree with the fewest wrong arcs to be expected, of each sentence."""
-    # Arcs that no tree has stay out of it.
-    marginals = np.where(p.scores == -np.inf, -np.inf, p.inference.marginals)
+    # Siblings are neither right nor wrong; parts that no tree has stay out of it.
+    marginals = np.where(p.structures.is_choice(), p.inference.marginals, 0.0)
+    marginals[p.scores == -np.inf] = -np.inf
     return p.with_scores(marginals).best.structures
 
 
-def agreeing(p: Tree, heads: Sequence[IntArray]) -> FloatArray:
+def agreeing(p: TreeDistribution, heads: Sequence[IntArray]) -> FloatArray:
     """Log-partition of the trees that have the known heads (-1 where not known)."""
     scores = np.where(known_heads(p.structures, heads), p.scores, -np.inf)
     # A tree that is not allowed has probability 0; that is an answer, not an error.

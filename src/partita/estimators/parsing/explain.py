@@ -1,18 +1,13 @@
-"""Why: names of hashed features, the strongest of them, and what made a decision.
-
-A hashed weight has no name; so names are made on demand, for the features of a few arcs, in the
-order in which the kernel has them.
-"""
+"""Why: the strongest features of a parser, and what made a decision."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import FloatArray, IntArray
 from partita.estimators.explain import (
     Cell,
     Contribution,
@@ -22,26 +17,11 @@ from partita.estimators.explain import (
     Table,
     netted,
 )
+from partita.estimators.parsing.feature_names import TreeTemplate, arc_weights, sibling_weights
 from partita.estimators.parsing.model import KeyedWords, ParserModel, without_labels
-from partita.features.arc_keys import KeyMaker
-from partita.features.arcs import distance_slots, places, table, with_distance
-from partita.features.labelled_arcs import row_places
-from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS
-from partita.text.arc_templates import ArcTemplate
-from partita.text.fields import RoleField
-from partita.text.known_values import EDGE, NONE, ROOT, SHOWN
+from partita.structures.sibling_forests import sibling_places
 from partita.text.markers import MARKER
-from partita.text.views import find_view
 from partita.text.words import Words
-
-DISTANCES = ("1", "2", "3", "4", "5-6", "7-10", "11+")
-
-
-class Feature(NamedTuple):
-    """A feature of an arc."""
-
-    template: ArcTemplate
-    name: str
 
 
 @dataclass(frozen=True)
@@ -61,7 +41,7 @@ class HeadExplanation(Explanation):
     other_heads: tuple[int, ...]
     """The best tree with another head at the word."""
     contributions: tuple[Contribution, ...]
-    templates: Mapping[str, ArcTemplate]
+    templates: Mapping[str, TreeTemplate]
     """Of each feature."""
     n_shown: int = 10
     """Templates to show, of those that decided."""
@@ -117,13 +97,15 @@ class HeadExplanation(Explanation):
         return sorted(rows, key=lambda row: -abs(row[0]))
 
 
-def evidence(template: ArcTemplate) -> str:
+def evidence(template: TreeTemplate) -> str:
     """What a template looks at, in a few words.
 
     >>> from partita.text.arc_templates import read_arc_templates
     >>> evidence(read_arc_templates("head.UPOS modifier.UPOS[-1] modifier.UPOS")[0])
     'both words and their neighbours'
     """
+    if template.at("inner"):
+        return "modifiers side by side"
     if template.at("between"):
         return "what lies between"
     ends = [each for each in ("head", "modifier") if template.at(each)]
@@ -183,19 +165,25 @@ def explain_word(
     labelled = piece.at(weights)
     # Of arcs with labels the best trees with their labels are compared.
     p = without_labels(labelled, best=True)
-    (best,), (marginals,) = p.best.structures, without_labels(labelled).marginals
-    arcs = np.ones_like(marginals, dtype=np.bool_)
+    (best,), summed = p.best.structures, without_labels(labelled)
+    (marginals,) = summed.structures.split_arrays(summed.inference.marginals)[0]
+    allowed = np.ones(p.structures.n_parts, dtype=np.bool_)
+    (arcs,) = p.structures.split_arrays(allowed)[0]
     arcs[best[word], word + 1] = False
-    others = p.structures.argmax(np.where(arcs.ravel(), p.scores, -np.inf))
+    others = p.structures.argmax(np.where(allowed, p.scores, -np.inf))
     if others.scores[0] == -np.inf:
         raise ValueError(f"no other head is possible for word {word}; nothing can be compared.")
     (other,) = others.structures
     forms = _forms(encoded.words)
     nodes = ["the root", *(f"{form!r} (word {index})" for index, form in enumerate(forms, 1))]
-    found, templates = [], dict[str, ArcTemplate]()
-    differing = np.flatnonzero(best != other)
+    found, templates = [], dict[str, TreeTemplate]()
+    # A word may keep its head and get another sibling.
+    is_same = sibling_places(best) == sibling_places(other)
+    differing = np.flatnonzero(~is_same.all(axis=1))
     for heads, sign in ((best, 1.0), (other, -1.0)):
         rows = arc_weights(model, weights, encoded, heads[differing], differing + 1)
+        siblings = sibling_weights(model, weights, encoded, sibling_places(heads)[differing])
+        rows = [[*arc, *more] for arc, more in zip(rows, siblings, strict=True)]
         for place, row in zip(differing.tolist(), rows, strict=True):
             for feature, weight in row:
                 found.append(Contribution(nodes[place + 1], feature.name, sign * weight))
@@ -222,116 +210,6 @@ def _forms(words: Words) -> tuple[str, ...]:
     return tuple(column.values[number] for number in column.numbers.tolist())
 
 
-def arc_weights(
-    model: ParserModel,
-    weights: FloatArray,
-    encoded: KeyedWords,
-    heads: IntArray,
-    modifiers: IntArray,
-    sentence: int = 0,
-) -> list[list[tuple[Feature, float]]]:
-    """For each of some arcs of a sentence its features and their weights, which sum to its score.
-
-    Each feature comes twice: with the direction of the arc, and with its distance as well. An arc
-    with labels has its best one.
-    """
-    words, ends = encoded.words, list(zip(heads.tolist(), modifiers.tolist(), strict=True))
-    first, n_words = int(words.first_nodes[sentence]), int(words.n_words[sentence])
-    plain = places(encoded.keys, first, n_words, heads, modifiers, model.n_bits)
-    hashed, namer = table(weights[: model.n_arc_weights]), Namer(model.maker, words, sentence)
-    result = [namer.weights(*arc, hashed, here) for arc, here in zip(ends, plain, strict=True)]
-    labels, keys = model.labels, encoded.label_keys
-    if labels is not None and keys is not None:
-        rows = row_places(keys, first + heads, first + modifiers, labels.n_bits)
-        by_label = weights[model.n_arc_weights :].reshape(-1, len(labels.names))
-        namer = Namer(labels.maker, words, sentence)
-        for arc, row, found in zip(ends, rows.astype(np.int64), result, strict=True):
-            best = int(by_label[row].sum(axis=0).argmax())
-            prefix = f"label={labels.names[best]} "
-            found += namer.weights(*arc, by_label[:, best], row[: len(row) // 2], prefix)
-    return result
-
-
-def distance_name(head: int, modifier: int) -> str:
-    """How features say how long an arc is."""
-    return f"distance={DISTANCES[distance_slots(head - modifier)]}"
-
-
-class Namer:
-    """Says in words what the features of the arcs of one sentence are."""
-
-    def __init__(self, maker: KeyMaker, words: Words, sentence: int) -> None:
-        self._maker, self._words = maker, words
-        self._first = int(words.n_words[:sentence].sum())
-        self._n_words = int(words.n_words[sentence])
-
-    def weights(
-        self, head: int, modifier: int, hashed: FloatArray, plain: Array, prefix: str = ""
-    ) -> list[tuple[Feature, float]]:
-        """All features of an arc and their weights, each without and then with the distance."""
-        suffix, found = distance_name(head, modifier), []
-        further = with_distance(plain, head, modifier)
-        features = self.features(head, modifier)
-        for (template, name), *both in zip(features, plain, further, strict=True):
-            for text, place in zip((name, f"{name} {suffix}"), both, strict=True):
-                found.append((Feature(template, prefix + text), float(hashed[place])))
-        return found
-
-    def features(self, head: int, modifier: int) -> list[Feature]:
-        """All features of an arc, in the kernel's order."""
-        side = "right" if head < modifier else "left"
-        found = []
-        for template in self._maker.ordered:
-            fields = template.fields
-            values = [self._values(field, head, modifier) for field in fields]
-            # The kernel goes through the head's set first, then the modifier's, then the kinds.
-            ranks = {"head": 0, "modifier": 1, "between": 2}
-            order = sorted(range(len(values)), key=lambda i: ranks[fields[i].role])
-            for chosen in product(*(values[i] for i in order)):
-                texts = dict(zip(order, chosen, strict=True))
-                pairs = [
-                    f"{field.text}={texts[i]}"
-                    if field.value is None
-                    else f"{field.text}:{texts[i]}"
-                    for i, field in enumerate(fields)
-                ]
-                found.append(Feature(template, " ".join([*pairs, side])))
-        return found
-
-    def _values(self, field: RoleField, head: int, modifier: int) -> list[str]:
-        if field.role == "between":
-            step = 1 if head < modifier else -1
-            between = [self._between(field, word) for word in range(head + step, modifier, step)]
-            if field.value is not None:
-                return [str(min(between.count(field.value), MOST_COUNTED))]
-            return list(dict.fromkeys(map(self._kind, between)))
-        word, offset = head if field.role == "head" else modifier, field.field.offset
-        if offset:
-            word = word + offset if word and 1 <= word + offset <= self._n_words else -1
-        if word <= 0:
-            outside = [] if field.field.is_multiple else [ROOT if word == 0 else EDGE]
-            return [SHOWN[value] for value in outside]
-        sight = field.column, field.field.view
-        known = self._maker.known
-        if field.field.is_multiple:
-            (values,) = known.members(sight, [self._raw(field, word)])
-        else:
-            values = known.seen(sight, [self._raw(field, word)])
-        return [SHOWN.get(value, value) for value in values]
-
-    def _kind(self, value: str) -> str:
-        kinds = self._maker.kinds
-        return SHOWN.get(value, value) if value in kinds else f"<other {MOST_KINDS - 1}>"
-
-    def _raw(self, field: RoleField, word: int) -> str:
-        return self._words.columns[field.column][self._first + word - 1]
-
-    def _between(self, field: RoleField, word: int) -> str:
-        """What is seen at a word between, however rare it is."""
-        seen = find_view(field.field.view)(self._raw(field, word))
-        return NONE if seen is None else seen
-
-
 def strongest_features(
     model: ParserModel,
     weights: FloatArray,
@@ -339,15 +217,18 @@ def strongest_features(
     trees: Iterable[tuple[int, IntArray]],
     n_features: int = 20,
 ) -> dict[str, list[tuple[str, float]]]:
-    """For each template the features of the largest weights among the arcs of trees.
+    """For each template the features of the largest weights in some trees.
 
     `trees` has numbers of sentences and their heads.
     """
-    found: dict[str, dict[str, float]] = {t.text: {} for t in model.maker.ordered}
+    templates: list[TreeTemplate] = [*model.maker.ordered]
+    templates += [] if model.siblings is None else model.siblings.maker.ordered
+    found: dict[str, dict[str, float]] = {template.text: {} for template in templates}
     plain = replace(model, labels=None)
     for sentence, tree in trees:
         rows = arc_weights(plain, weights, encoded, tree, np.arange(1, len(tree) + 1), sentence)
-        for row in rows:
+        siblings = sibling_weights(plain, weights, encoded, sibling_places(tree), sentence)
+        for row in [*rows, *siblings]:
             # Every second one has the distance, too.
             for feature, weight in row[::2]:
                 found[feature.template.text][feature.name] = weight

@@ -18,11 +18,12 @@ from partita.estimators.parsing.material import (
     TreeMaterial,
     read_material,
 )
-from partita.estimators.parsing.model import KeyedWords, ParserModel
+from partita.estimators.parsing.model import KeyedWords, ParserModel, Siblings
 from partita.estimators.runs import RunPlan, learn, n_stages, run
 from partita.estimators.supervision import Known, Lessons, course_of
 from partita.features.arc_constraints import known_words, rule_conditions
 from partita.features.arc_keys import KeyMaker
+from partita.features.siblings import SiblingKeyMaker
 from partita.objectives import Counts, Likelihood
 from partita.structures.chains import Chains
 from partita.text.arc_templates import (
@@ -34,6 +35,7 @@ from partita.text.arc_templates import (
 from partita.text.known_values import KnownValues
 from partita.text.label_templates import default_label_templates
 from partita.text.markers import MARKER, with_sources
+from partita.text.sibling_templates import default_sibling_templates
 from partita.text.tree_words import NAMES, read_tree_words
 from partita.text.words import Words
 from partita.training import AdaGrad, Batch, Penalty, TrainingResult, build_corpus
@@ -88,7 +90,7 @@ def fit_parser(
 
 def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
     """What the options and the training sentences make of a model, before it learns."""
-    projective = options.projective
+    projective = True if options.order == 2 else options.projective
     if projective is None:
         projective = material.has_few_crossings()
     if projective:
@@ -107,8 +109,15 @@ def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
         options.single_root,
         tuple(name for name in NAMES if name in words.columns),
         labels,
+        _siblings(options, words) if options.order == 2 else None,
     )
     return Prepared(model, model.encode_words(words), material)
+
+
+def _siblings(options: "DependencyParser", words: Words) -> Siblings:
+    templates = default_sibling_templates(tuple(words.columns))
+    maker = SiblingKeyMaker.learn(templates, words, options.min_count)
+    return Siblings(maker, options.sibling_bits)
 
 
 def _templates(options: "DependencyParser", words: Words) -> tuple[ArcTemplate, ...]:
@@ -155,7 +164,7 @@ def lessons_of(options: "DependencyParser", prepared: Prepared) -> Lessons:
     """All sentences, in an order that follows from the seed, and what they teach."""
     model, encoded, material = prepared
     order = material.order(options.seed)
-    mean_parts = np.mean((encoded.words.n_words + 1.0) ** 2)
+    mean_parts = np.mean(model.part_counts(encoded.words.n_words))
     most = max(int(mean_parts * options.batch_sentences) // BATCHES_PER_STEP, 1)
     weights, rules = material.sample_weight, options.rules
     return Lessons(

@@ -23,11 +23,12 @@ from partita.estimators.parsing.joint import ArcLabels
 from partita.estimators.parsing.labels import LabelModel
 from partita.estimators.parsing.learning import BATCHES_PER_STEP, LearntParser, fit_parser
 from partita.estimators.parsing.material import GivenLabels, Heads, read_material
-from partita.estimators.parsing.model import ParserModel
+from partita.estimators.parsing.model import ParserModel, Siblings
 from partita.estimators.parsing.questions import TreeEstimator
 from partita.estimators.runs import RunPlan
 from partita.estimators.supervision import Known, ObjectiveName
 from partita.features.arc_keys import KeyMaker
+from partita.features.siblings import SiblingKeyMaker
 from partita.objectives import Objective
 from partita.text.arc_templates import ArcDescription, read_arc_template_file
 from partita.training import Penalty
@@ -76,6 +77,12 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         "sentences: a smaller set of trees is easier to learn. In training, a tree whose arcs "
         "cross is then replaced by the nearest projective one",
     )
+    order: int = option(
+        1,
+        "1 scores arcs; 2 pairs of neighbouring modifiers of a word, too, which makes trees better "
+        "and everything slower. Arcs cannot cross then",
+        between(1, 2),
+    )
     single_root: bool = option(True, "exactly one word hangs on the root")
     features: ArcDescription | None = option(
         None,
@@ -90,6 +97,9 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         at_least(1),
     )
     n_bits: int = option(23, "arcs have 2 to the power of this many weights", between(3, 28))
+    sibling_bits: int = option(
+        22, "siblings have 2 to the power of this many weights", between(3, 28)
+    )
     labels: Literal["second", "joint"] | bool = option(
         "second",
         'learn labels of arcs, too: by a second model ("second", or True), which looks at the '
@@ -214,6 +224,16 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
 
     def _check_together(self) -> None:
         super()._check_together()
+        if self.order == 2 and self.projective is False:
+            raise ValueError(
+                "projective=False came with order=2; arcs cannot cross in trees of the second "
+                "order. Leave one of them out."
+            )
+        if self.order == 2 and self.labels == "joint":
+            raise ValueError(
+                "labels='joint' came with order=2; expected labels='second', a model of its own, "
+                "or order=1."
+            )
         by_mini_batches = isinstance(self.way().optimiser, Stochastic)
         if self.rate is not None and (not by_mini_batches or isinstance(self.optimiser, Optimiser)):
             raise ValueError(
@@ -228,6 +248,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         n_used = int(np.count_nonzero(self.weights_))
         return {
             "model": "dependency parser, a conditional random field over trees",
+            "order": "1: arcs" if model.siblings is None else "2: arcs and pairs of siblings",
             "trees": ("projective, " if model.projective else "arcs may cross, ")
             + ("one root" if model.single_root else "one or more roots"),
             "learnt from": f"{len(known):,} sentences, {n_words:,} words",
@@ -244,6 +265,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         header = {
             "own_features": self.features is not None,
             "arcs": model.maker.header(),
+            "siblings": None if model.siblings is None else model.siblings.maker.header(),
             "columns": list(model.columns),
             "projective": model.projective,
             "labels": None if label_model is None else label_model.header(),
@@ -260,8 +282,11 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         header, arrays = stored
         maker, columns = KeyMaker.restored(header["arcs"]), tuple(header["columns"])
         joint = ArcLabels.restored(header["labels"], self.label_bits) if header["joint"] else None
+        siblings = None
+        if header["siblings"] is not None:
+            siblings = Siblings(SiblingKeyMaker.restored(header["siblings"]), self.sibling_bits)
         self.model_ = ParserModel(
-            maker, self.n_bits, header["projective"], self.single_root, columns, joint
+            maker, self.n_bits, header["projective"], self.single_root, columns, joint, siblings
         )
         self.weights_ = _unpacked("weights", arrays, self.model_.n_weights)
         self.label_model_, self.label_weights_ = joint, None

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
-from partita.distribution.trees import Tree
+from partita.distribution.sibling_tree import SiblingTree
 from partita.estimators.answers import CHUNK, Asked, ask
 from partita.estimators.base import Estimator
 from partita.estimators.groups import Runs
@@ -22,7 +22,12 @@ from partita.estimators.parsing.answers import (
 )
 from partita.estimators.parsing.labels import Labels
 from partita.estimators.parsing.material import Heads, trees_of
-from partita.estimators.parsing.model import KeyedWords, ParserModel, without_labels
+from partita.estimators.parsing.model import (
+    KeyedWords,
+    ParserModel,
+    TreeDistribution,
+    without_labels,
+)
 from partita.objectives.base import checked_weights
 from partita.text.sentences import listed
 
@@ -200,7 +205,8 @@ class TreeEstimator(Estimator, Runs):
 
         def question(asked: Asked) -> Iterator[FloatArray]:
             # Copies, so that an answer does not hold the memory of its whole batch.
-            return (marginals.copy() for marginals in asked.p.marginals)
+            arcs = asked.p.structures.split_arrays(asked.p.inference.marginals)[0]
+            return (marginals.copy() for marginals in arcs)
 
         return list(self._ask(sentences, question, lambda: np.zeros((1, 1))))
 
@@ -234,18 +240,21 @@ class TreeEstimator(Estimator, Runs):
         found = self._ask(sentences, lambda asked: asked.p.entropy, float)
         return np.array(list(found), dtype=np.float64)
 
-    def distribution(self, sentence: Any) -> Tree:
+    def distribution(self, sentence: Any) -> TreeDistribution:
         """The distribution over the trees of one sentence, for every other question."""
         if not len(sentence):
             raise ValueError("the sentence has no words; expected at least one.")
         (p,) = self.distributions([sentence])
+        single_root, has_labels = self.model_.single_root, self.model_.labels is not None
+        if isinstance(p, SiblingTree):
+            (arcs,), (siblings,) = p.structures.split_arrays(p.scores)
+            return SiblingTree(arcs, siblings, single_root=single_root)
         (arcs,) = p.structures.split(p.scores)
-        has_labels = self.model_.labels is not None
-        return type(p)(arcs, single_root=self.model_.single_root, labelled=has_labels)
+        return type(p)(arcs, single_root=single_root, labelled=has_labels)
 
-    def distributions(self, sentences: Iterable[Any]) -> Iterator[Tree]:
+    def distributions(self, sentences: Iterable[Any]) -> Iterator[TreeDistribution]:
         """Distributions over trees, for batches of the sentences that have words, in order."""
-        found: list[Tree] = []
+        found: list[TreeDistribution] = []
 
         def question(asked: Asked) -> Iterator[None]:
             found.append(asked.p)
@@ -273,6 +282,11 @@ class TreeEstimator(Estimator, Runs):
         self._check_fitted()
         model = self.model_
         if projective is not None and projective != model.projective:
+            if model.siblings is not None:
+                raise ValueError(
+                    "projective=False came for a parser of the second order; its arcs cannot "
+                    "cross. Leave it out, or train with order=1."
+                )
             model = replace(model, projective=projective)
 
         def prepared(asked: Asked) -> Iterable[Any]:
