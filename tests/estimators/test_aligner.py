@@ -10,14 +10,13 @@ import pytest
 from sklearn.base import clone
 
 import partita as pt
-from partita.data.alignments import Alignment
+from partita.data.alignments import SYMMETRISATIONS, Alignment
 from partita.estimators.alignment.models import (
     MODELS,
     HiddenMarkovAlignment,
     ItgAlignment,
     Model1,
 )
-from partita.estimators.alignment.symmetrise import SYMMETRISATIONS
 from partita.estimators.base import NotFittedError
 from partita.text.word_vocabulary import UNKNOWN
 from small_bitext import random_bitext

@@ -13,7 +13,7 @@ from partita.estimators.alignment.latent import Bound
 from partita.estimators.alignment.link_family import LinkCrf, LinkFamily
 from partita.estimators.alignment.link_lexicon import LinkLexicon
 from partita.estimators.alignment.material import read_pairs
-from partita.estimators.alignment.models import ItgAlignment, learn_generative
+from partita.estimators.alignment.models import ItgAlignment, LinkLesson, learn_generative
 from partita.estimators.groups import Runs
 from partita.objectives import ContrastiveEstimation
 from partita.text.word_vocabulary import WordVocabulary
@@ -34,7 +34,7 @@ def itg(alignments=None, *, source=SOURCE, target=TARGET, **options):
 def generative():
     words = WordVocabulary.learn(SOURCE), WordVocabulary.learn(TARGET)
     pairs, runs = read_pairs(SOURCE, TARGET), Runs(progress=False)
-    return learn_generative(words, pairs, None, EmCourse(n_iterations=2), runs)[0]
+    return learn_generative(LinkLesson(words, pairs), EmCourse(n_iterations=2), runs)[0]
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,8 @@ from itertools import chain, combinations, product
 import numpy as np
 import pytest
 
-from partita.estimators.alignment.symmetrise import (
-    SYMMETRISATIONS,
-    above,
-    combined,
-    least_risk,
-    symmetrise,
-)
+from partita.data.alignments import SYMMETRISATIONS
+from partita.estimators.alignment.symmetrise import above, combined, least_risk, symmetrise
 
 
 def plain_grow_diag(one, two, final):

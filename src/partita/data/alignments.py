@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
 
 from partita.data.bitext import SentencePair
 from partita.data.errors import DataError, shown
@@ -12,6 +13,19 @@ from partita.files import StrPath
 
 Link = tuple[int, int]
 """Positions of a source and a target word, both from 0."""
+
+Symmetrisation: TypeAlias = Literal[
+    "mean",
+    "intersection",
+    "union",
+    "grow-diag",
+    "grow-diag-final",
+    "grow-diag-final-and",
+    "forward",
+    "backward",
+]
+SYMMETRISATIONS: tuple[Symmetrisation, ...] = get_args(Symmetrisation)
+"""How the links of two directions become one alignment."""
 
 _LINK = re.compile(r"(\d{1,9})([-?])(\d{1,9})(?::(\S+))?", re.ASCII)
 

@@ -10,7 +10,7 @@ from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.grammars.bitext import infer_flat
 from partita.grammars.forest import EmptyForestError, Forest
 from partita.grammars.itg import pair_forest
-from partita.grammars.parts import RuleScores
+from partita.grammars.parts import RuleScores, all_but_binary
 from partita.kernels.bitext import itg_best
 from partita.structures.base import (
     ALL_FORBIDDEN,
@@ -150,10 +150,7 @@ class PairAlignments(Structures):
 
     def is_choice(self) -> BoolArray:
         """Links, deletions and insertions; not the binary rules."""
-        is_choice = np.ones(self.n_parts, dtype=np.bool_)
-        is_choice[self.part_offsets[1:] - 1] = False
-        is_choice[self.part_offsets[1:] - 2] = False
-        return is_choice
+        return all_but_binary(self.part_offsets)
 
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
         """A word that can be neither linked nor left alone, or what else is forbidden."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.structures.batch import check_scores, number_array
 
 
@@ -99,3 +99,15 @@ def word_numbers(name: str, words: ArrayLike, n_words: int) -> IntArray:
             "the lexicon. Map words that it does not know to one that it does."
         )
     return numbers.astype(np.int64)
+
+
+def all_but_binary(part_offsets: IntArray) -> BoolArray:
+    """Links, deletions and insertions; not the two binary rules, the last parts of a sentence.
+
+    >>> all_but_binary(np.array([0, 4, 7]))
+    array([ True,  True, False, False,  True, False, False])
+    """
+    is_choice = np.ones(part_offsets[-1], dtype=np.bool_)
+    for place in (1, 2):
+        is_choice[part_offsets[1:] - place] = False
+    return is_choice

@@ -11,6 +11,7 @@ from partita.arrays import BoolArray, FloatArray
 from partita.grammars.choices import TargetChoices, joined, ranges
 from partita.grammars.itg import bounded_forest
 from partita.grammars.lengths import infer_lengths
+from partita.grammars.parts import all_but_binary
 from partita.grammars.source_structures import ForestStructures
 from partita.structures.base import Inference
 from partita.structures.batch import offsets, pieces
@@ -80,10 +81,7 @@ class BoundedTargets(ForestStructures):
 
     def is_choice(self) -> BoolArray:
         """Links, deletions and insertions; not the binary rules."""
-        is_choice = np.ones(self.n_parts, dtype=np.bool_)
-        is_choice[self.part_offsets[1:] - 1] = False
-        is_choice[self.part_offsets[1:] - 2] = False
-        return is_choice
+        return all_but_binary(self.part_offsets)
 
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
         """More words must be linked than the target may have, or what is forbidden."""

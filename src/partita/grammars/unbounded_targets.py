@@ -10,6 +10,7 @@ import numpy as np
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.grammars.choices import TargetChoices
 from partita.grammars.loops import LoopedForest, LoopSums
+from partita.grammars.parts import all_but_binary
 from partita.grammars.unbounded import diverge
 from partita.structures.base import (
     ALL_FORBIDDEN,
@@ -145,10 +146,7 @@ class UnboundedTargets(Structures):
 
     def is_choice(self) -> BoolArray:
         """Links, deletions and insertions; not the binary rules."""
-        is_choice = np.ones(self.n_parts, dtype=np.bool_)
-        is_choice[self.part_offsets[1:] - 1] = False
-        is_choice[self.part_offsets[1:] - 2] = False
-        return is_choice
+        return all_but_binary(self.part_offsets)
 
     def why_empty(self, scores: FloatArray, sentence: int) -> str:
         """A part of every derivation is forbidden; which ones is not known."""

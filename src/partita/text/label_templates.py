@@ -75,7 +75,7 @@ def default_label_templates(columns: Sequence[str]) -> tuple[LabelTemplate, ...]
     return tuple(found)
 
 
-DEFAULT = """
+MODIFIER = """
 modifier.FORM
 modifier.LEMMA
 modifier.LEMMA modifier.XPOS
@@ -88,6 +88,9 @@ modifier.UPOS modifier.FORM[-1].lower
 modifier.UPOS modifier.FORM[1].lower
 modifier.LEMMA modifier.UPOS[-1]
 modifier.LEMMA modifier.UPOS[1]
+"""
+"""What the word itself tells of its label."""
+ENDS = """
 head.UPOS
 head.LEMMA
 head.LEMMA head.UPOS modifier.UPOS
@@ -95,6 +98,9 @@ head.LEMMA modifier.LEMMA
 head.LEMMA modifier.XPOS
 head.XPOS modifier.LEMMA
 head.UPOS modifier.UPOS
+"""
+"""What it tells together with its head."""
+DEFAULT = f"""{MODIFIER}{ENDS}
 head.UPOS modifier.UPOS distance
 head.XPOS modifier.XPOS
 head.XPOS modifier.XPOS distance

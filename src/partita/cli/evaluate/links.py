@@ -5,10 +5,11 @@ from typing import Any
 
 from partita.cli.answers import TARGET, check_counts
 from partita.cli.bitexts import read_pairs
+from partita.cli.evaluate.calibration import calibration
 from partita.cli.families import Family
 from partita.cli.links import read_links
 from partita.cli.models import Model
-from partita.cli.options import DIAGRAM, Argument, Options, say
+from partita.cli.options import DIAGRAM, Argument, Options
 from partita.cli.predict.links import (
     DECODING,
     LIMITS,
@@ -19,7 +20,6 @@ from partita.cli.predict.links import (
 )
 from partita.cli.results import write_results
 from partita.data.alignments import Alignment
-from partita.data.text import write_text
 
 ARGUMENTS = (
     TARGET,
@@ -54,9 +54,6 @@ def _calibration(found: Sequence[Any], gold: Sequence[Alignment], diagram: str |
     """Of every link that may be; what is possible only is neither right nor wrong."""
     import numpy as np
 
-    from partita import show
-    from partita.evaluation import calibration_error, reliability
-
     probabilities, right = [np.zeros(0)], [np.zeros(0, dtype=np.bool_)]
     for p, alignment in zip(found, gold, strict=True):
         is_sure, counts = np.zeros(p.shape, dtype=np.bool_), np.ones(p.shape, dtype=np.bool_)
@@ -66,13 +63,7 @@ def _calibration(found: Sequence[Any], gold: Sequence[Alignment], diagram: str |
             counts[link] = False
         probabilities.append(p[counts])
         right.append(is_sure[counts])
-    bins = reliability(np.concatenate(probabilities), np.concatenate(right))
-    error = calibration_error(bins)
-    if diagram is not None:
-        title = f"Reliability of links: expected calibration error {error:.4f}"
-        write_text(diagram, show.reliability(bins, title=title).text)
-        say(f"Wrote {diagram}")
-    return error
+    return calibration(np.concatenate(probabilities), np.concatenate(right), "links", diagram)
 
 
 FAMILY = Family("aligners", ("aligner",), run, ARGUMENTS)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from partita.cli.answers import DECODER, TAG_COLUMN, table
+from partita.cli.evaluate.calibration import calibration
 from partita.cli.families import Family
 from partita.cli.labels import converted, tags_of
 from partita.cli.models import Model, tag_column
@@ -12,7 +13,6 @@ from partita.cli.results import Measures, counted, percent, write_results
 from partita.data.errors import DataError
 from partita.data.schemes import UNKNOWN, recognise_scheme
 from partita.data.sentences import Sentence
-from partita.data.text import write_text
 
 ARGUMENTS = (
     TAG_COLUMN,
@@ -131,22 +131,14 @@ def _calibration(
 ) -> float:
     import numpy as np
 
-    from partita import show
     from partita.cli.questions import probabilities
-    from partita.evaluation import calibration_error, reliability
 
     known = np.array([tag != UNKNOWN for row in gold for tag in row])
     right = np.array(
         [a == b for rows in zip(gold, found, strict=True) for a, b in zip(*rows, strict=True)]
     )
     p = np.concatenate(probabilities(model, sentences, found))
-    bins = reliability(p[known], right[known])
-    error = calibration_error(bins)
-    if diagram is not None:
-        title = f"Reliability: expected calibration error {error:.4f}"
-        write_text(diagram, show.reliability(bins, title=title).text)
-        say(f"Wrote {diagram}")
-    return error
+    return calibration(p[known], right[known], "tags", diagram)
 
 
 def _by_tag(gold: Tags, found: Tags) -> dict[str, Measures]:

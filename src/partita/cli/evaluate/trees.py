@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from partita.cli.answers import TREE_DECODER, check_counts, table
+from partita.cli.evaluate.calibration import calibration
 from partita.cli.families import Family
 from partita.cli.models import Model, is_model, load_model
-from partita.cli.options import DIAGRAM, READING, Argument, Options, read_document, say
+from partita.cli.options import DIAGRAM, READING, Argument, Options, read_document
 from partita.cli.results import Measures, percent, write_results
 from partita.cli.treebanks import CROSSING, read_trees
 from partita.data.sentences import Sentence
-from partita.data.text import write_text
 
 if TYPE_CHECKING:
     from partita.evaluation.trees import ComparedTrees, Measure, PredictedTree
@@ -150,9 +150,7 @@ def _calibration(
 ) -> float:
     import numpy as np
 
-    from partita import show
     from partita.data.dependencies import tree_heads
-    from partita.evaluation import calibration_error, reliability
 
     marginals = model.estimator.predict_marginals(gold)
     probabilities, right = [], []
@@ -163,13 +161,7 @@ def _calibration(
         words = np.arange(1, len(chosen) + 1)
         probabilities.append(matrix[chosen, words][known])
         right.append((chosen == wanted)[known])
-    bins = reliability(np.concatenate(probabilities), np.concatenate(right))
-    error = calibration_error(bins)
-    if diagram is not None:
-        title = f"Reliability of arcs: expected calibration error {error:.4f}"
-        write_text(diagram, show.reliability(bins, title=title).text)
-        say(f"Wrote {diagram}")
-    return error
+    return calibration(np.concatenate(probabilities), np.concatenate(right), "arcs", diagram)
 
 
 def _other_trees(gold: Sequence[Sentence], options: Options) -> "Sequence[PredictedTree] | None":

@@ -10,20 +10,10 @@ from partita.cli.families import Family
 from partita.cli.links import say_skipped
 from partita.cli.models import Model
 from partita.cli.options import Argument, Options
-from partita.data.alignments import Alignment, write_alignments
+from partita.data.alignments import SYMMETRISATIONS, Alignment, write_alignments
 from partita.data.bitext import Bitext, SentencePair
 
 DECODERS = ("threshold", "risk", "viterbi")
-SYMMETRISATIONS = (
-    "mean",
-    "intersection",
-    "union",
-    "grow-diag",
-    "grow-diag-final",
-    "grow-diag-final-and",
-    "forward",
-    "backward",
-)
 DECODING = (
     Argument(
         "symmetrisation",

@@ -14,7 +14,7 @@ from partita.estimators.alignment.material import (
     read_held_out,
     read_pairs,
 )
-from partita.estimators.alignment.models import MODELS, AlignmentModel, ModelName
+from partita.estimators.alignment.models import MODELS, AlignmentModel, LinkLesson, ModelName
 from partita.estimators.alignment.questions import LinkEstimator
 from partita.estimators.base import Stored
 from partita.estimators.bitext import BitextModel
@@ -100,7 +100,7 @@ class Aligner(LinkEstimator):
             )
         words = self._words(pairs.source), self._words(pairs.target)
         with heed_interruptions():
-            learnt = model.learn(words, pairs, judges, self)
+            learnt = model.learn(LinkLesson(words, pairs, judges), self)
         self.model_, self.counts_ = learnt.model, pairs.counts
         self.stages_, self.stage_counts_ = learnt.stages, learnt.counts
         self.training_ = list(learnt.stages.values())[-1]

@@ -7,14 +7,14 @@ from typing import Any, Self
 import numpy as np
 
 from partita.arrays import Array, FloatArray
-from partita.data.alignments import Link
+from partita.data.alignments import Link, Symmetrisation
 from partita.estimators import files
 from partita.estimators.alignment.directed import DirectedModel, DirectedModel1
 from partita.estimators.alignment.em import Models
 from partita.estimators.alignment.hmm import DirectedHiddenMarkov
 from partita.estimators.alignment.link_model import Direction, LinkDistribution, LinkModel, Texts
 from partita.estimators.alignment.model1 import WordTable
-from partita.estimators.alignment.symmetrise import Symmetrisation, above, combined, symmetrise
+from partita.estimators.alignment.symmetrise import above, combined, symmetrise
 from partita.estimators.explain import Cell, Table
 from partita.text.word_vocabulary import N_RESERVED, UNKNOWN, WordVocabulary
 

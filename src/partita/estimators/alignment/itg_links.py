@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from partita.arrays import Array, FloatArray
-from partita.data.alignments import Alignment, Link
+from partita.data.alignments import Alignment, Link, Symmetrisation
 from partita.distribution.parts import PartDistribution
 from partita.estimators import files
 from partita.estimators.alignment.generative import Generative
@@ -15,7 +15,7 @@ from partita.estimators.alignment.gold import gold_scores
 from partita.estimators.alignment.link_family import LinkCrf, NumberedPair
 from partita.estimators.alignment.link_model import Direction, LinkDistribution, LinkModel, Texts
 from partita.estimators.alignment.model1 import WordTable
-from partita.estimators.alignment.symmetrise import Symmetrisation, above
+from partita.estimators.alignment.symmetrise import above
 from partita.estimators.explain import Cell, Table
 from partita.features.links import LinkEvidence
 from partita.grammars.alignments import PairAlignments

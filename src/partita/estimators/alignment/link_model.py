@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from partita.arrays import FloatArray
-from partita.data.alignments import Link
+from partita.data.alignments import Link, Symmetrisation
 from partita.distribution.base import Distribution
-from partita.estimators.alignment.symmetrise import Symmetrisation
 from partita.estimators.bitext import BitextModel
 
 Texts = Sequence[Sequence[str]]

@@ -32,6 +32,14 @@ STAGES = ("CRF", "CRF, target to source", "CRF, gold links")
 """The names of the runs of the ITG aligner behind that of the generative models."""
 
 
+class LinkLesson(NamedTuple):
+    """Pairs that have words on both sides, the vocabularies of both, and pairs to judge by."""
+
+    words: tuple[WordVocabulary, WordVocabulary]
+    pairs: PairMaterial
+    held_out: PairMaterial | None = None
+
+
 class LearntLinks(NamedTuple):
     """What a model of alignment learnt, and how."""
 
@@ -50,14 +58,8 @@ class AlignmentModel(Declared):
     """Whether gold links teach it anything."""
 
     @abstractmethod
-    def learn(
-        self,
-        words: tuple[WordVocabulary, WordVocabulary],
-        pairs: PairMaterial,
-        held_out: PairMaterial | None,
-        runs: Runs,
-    ) -> LearntLinks:
-        """From pairs that have words on both sides, and the vocabularies of both."""
+    def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
+        """Models and how they were learnt."""
 
 
 @declared
@@ -103,16 +105,10 @@ class HiddenMarkovOptions(WordTranslation):
 class Model1(WordTranslation, AlignmentModel):
     """IBM Model 1, where each word chooses its translation alone."""
 
-    def learn(
-        self,
-        words: tuple[WordVocabulary, WordVocabulary],
-        pairs: PairMaterial,
-        held_out: PairMaterial | None,
-        runs: Runs,
-    ) -> LearntLinks:
+    def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
         """Both directions."""
         course = EmCourse(self.model1_iterations, alpha=self.alpha)
-        model, training = learn_generative(words, pairs, held_out, course, runs)
+        model, training = learn_generative(given, course, runs)
         return LearntLinks(model, {"Model 1": training}, {})
 
 
@@ -120,15 +116,9 @@ class Model1(WordTranslation, AlignmentModel):
 class HiddenMarkovAlignment(HiddenMarkovOptions, AlignmentModel):
     """Hidden Markov models of both directions, where places follow places."""
 
-    def learn(
-        self,
-        words: tuple[WordVocabulary, WordVocabulary],
-        pairs: PairMaterial,
-        held_out: PairMaterial | None,
-        runs: Runs,
-    ) -> LearntLinks:
+    def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
         """Model 1 in both directions, and the hidden Markov models from there on."""
-        model, training = learn_generative(words, pairs, held_out, self.course(), runs)
+        model, training = learn_generative(given, self.course(), runs)
         return LearntLinks(model, {"HMM": training}, {})
 
 
@@ -177,23 +167,18 @@ class ItgAlignment(HiddenMarkovOptions, LatentOptions, GoldOptions, AlignmentMod
         at_least(0),
     )
 
-    def learn(
-        self,
-        words: tuple[WordVocabulary, WordVocabulary],
-        pairs: PairMaterial,
-        held_out: PairMaterial | None,
-        runs: Runs,
-    ) -> LearntLinks:
+    def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
         """Generative models, one or two CRFs without gold links, and one that learns from them."""
-        generative, training = learn_generative(words, pairs, None, self.course(), runs)
+        generative, training = learn_generative(given._replace(held_out=None), self.course(), runs)
         stages, counts, latent = {"HMM": training}, {}, []
         for stage in range(1, 3 if self.directions == "both" else 2):
             name = STAGES[stage - 1]
-            crf, found = self._learn_latent(generative, pairs, held_out, runs, stage)
+            crf, found = self._learn_latent(generative, given, runs, stage)
             latent.append(crf)
             stages[name], counts[name] = found.training, found.counts
         mixture = Mixture(self.pool, self.gold_share, self.most_cells)
         model = ItgLinks(generative, tuple(latent), None, mixture)
+        pairs = given.pairs
         places = gold_pairs(pairs.alignments)
         if places:
             gold = pairs.select(places, PairCounts(len(places)))
@@ -204,13 +189,13 @@ class ItgAlignment(HiddenMarkovOptions, LatentOptions, GoldOptions, AlignmentMod
     def _learn_latent(
         self,
         generative: Generative,
-        pairs: PairMaterial,
-        held_out: PairMaterial | None,
+        given: LinkLesson,
         runs: Runs,
         stage: int,
     ) -> tuple[LinkCrf, Latent]:
         """The CRF of one direction: the first stage is source to target."""
         words, tables = ways(generative)[stage - 1]
+        _, pairs, held_out = given
         if stage == 2:
             pairs, held_out = pairs.swapped(), held_out and held_out.swapped()
         short = pairs.whole().short(self.training_words)
@@ -264,13 +249,10 @@ MODELS: dict[str, type[AlignmentModel]] = {
 
 
 def learn_generative(
-    words: tuple[WordVocabulary, WordVocabulary],
-    pairs: PairMaterial,
-    held_out: PairMaterial | None,
-    course: EmCourse,
-    runs: Runs,
+    given: LinkLesson, course: EmCourse, runs: Runs
 ) -> tuple[Generative, TrainingResult]:
     """Models of both directions; held-out pairs choose the iteration by their likelihood."""
+    words, pairs, held_out = given
     numbers = words[0].encode(pairs.source), words[1].encode(pairs.target)
 
     def judge(models: Models) -> float:

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.data.alignments import Alignment, Link
+from partita.data.alignments import SYMMETRISATIONS, Alignment, Link, Symmetrisation
 from partita.distribution.base import Distribution
 from partita.estimators.alignment.link_model import Direction, LinkDistribution, LinkModel, Texts
 from partita.estimators.alignment.material import (
@@ -18,11 +18,7 @@ from partita.estimators.alignment.material import (
     checked_sentence,
     read_pairs,
 )
-from partita.estimators.alignment.symmetrise import (
-    SYMMETRISATIONS,
-    Symmetrisation,
-    least_risk,
-)
+from partita.estimators.alignment.symmetrise import least_risk
 from partita.estimators.answers import in_chunks
 from partita.estimators.bitext import BitextEstimator
 from partita.estimators.options import at_least, declared, option

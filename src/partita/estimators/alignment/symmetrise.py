@@ -1,24 +1,11 @@
 """One alignment out of those of two directions, and links out of probabilities."""
 
 from collections.abc import Iterable
-from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.data.alignments import Link
-
-Symmetrisation: TypeAlias = Literal[
-    "mean",
-    "intersection",
-    "union",
-    "grow-diag",
-    "grow-diag-final",
-    "grow-diag-final-and",
-    "forward",
-    "backward",
-]
-SYMMETRISATIONS: tuple[Symmetrisation, ...] = get_args(Symmetrisation)
+from partita.data.alignments import SYMMETRISATIONS, Link, Symmetrisation
 
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 

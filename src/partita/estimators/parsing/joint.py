@@ -12,29 +12,12 @@ from partita.features.arc_keys import KeyMaker
 from partita.features.labelled_arcs import row_places
 from partita.text.arc_templates import ArcTemplate, parse_arc_templates
 from partita.text.attributes import Attributes
+from partita.text.label_templates import ENDS, MODIFIER
 from partita.text.words import Words
 
-DEFAULT = """
-modifier.FORM
-modifier.LEMMA
-modifier.LEMMA modifier.XPOS
-modifier.UPOS
-modifier.XPOS
-modifier.FEATS
-modifier.FORM.lower.suffix3
-modifier.XPOS modifier.XPOS[-1] modifier.XPOS[1]
-modifier.UPOS modifier.FORM[-1].lower
-modifier.UPOS modifier.FORM[1].lower
-modifier.LEMMA modifier.UPOS[-1]
-modifier.LEMMA modifier.UPOS[1]
+DEFAULT = f"""{MODIFIER}
 modifier.UPOS modifier.MARKER
-head.UPOS
-head.LEMMA
-head.LEMMA head.UPOS modifier.UPOS
-head.LEMMA modifier.LEMMA
-head.LEMMA modifier.XPOS
-head.XPOS modifier.LEMMA
-head.UPOS modifier.UPOS
+{ENDS}
 head.XPOS modifier.XPOS
 head.XPOS modifier.XPOS modifier.XPOS[-1]
 head.XPOS modifier.XPOS modifier.XPOS[1]

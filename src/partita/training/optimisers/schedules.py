@@ -65,7 +65,26 @@ class InverseSquareRoot(Rate):
 
 
 @dataclass(frozen=True)
-class Linear(Rate):
+class WarmedUp(Rate):
+    """Linearly up to `rate` in `warm_up` steps; subclasses say how it falls from there on."""
+
+    rate: float
+    warm_up: int = 0
+    looks_ahead = True
+
+    @abstractmethod
+    def share(self, phase: float) -> float:
+        """The share of the rate that is left after a share of the other steps, both 0 to 1."""
+
+    def at(self, step: int, n_steps: int) -> float:
+        """Up, then down."""
+        if step < self.warm_up:
+            return self.rate * (step + 1) / self.warm_up
+        return self.rate * self.share((step - self.warm_up) / max(n_steps - self.warm_up, 1))
+
+
+@dataclass(frozen=True)
+class Linear(WarmedUp):
     """Linearly up to `rate` in `warm_up` steps, then linearly down to 0 at the end.
 
     >>> rate = Linear(0.1, warm_up=10)
@@ -73,19 +92,13 @@ class Linear(Rate):
     [0.05, 0.1, 0.05, 0.0]
     """
 
-    rate: float
-    warm_up: int = 0
-    looks_ahead = True
-
-    def at(self, step: int, n_steps: int) -> float:
-        """Up, then down."""
-        if step < self.warm_up:
-            return self.rate * (step + 1) / self.warm_up
-        return self.rate * (n_steps - step) / max(n_steps - self.warm_up, 1)
+    def share(self, phase: float) -> float:
+        """A straight line."""
+        return 1.0 - phase
 
 
 @dataclass(frozen=True)
-class Cosine(Rate):
+class Cosine(WarmedUp):
     """Linearly up to `rate` in `warm_up` steps, then half a cosine wave down to 0 at the end.
 
     >>> rate = Cosine(0.1)
@@ -93,16 +106,9 @@ class Cosine(Rate):
     [0.1, 0.05, 0.0]
     """
 
-    rate: float
-    warm_up: int = 0
-    looks_ahead = True
-
-    def at(self, step: int, n_steps: int) -> float:
-        """Up, then down."""
-        if step < self.warm_up:
-            return self.rate * (step + 1) / self.warm_up
-        phase = (step - self.warm_up) / max(n_steps - self.warm_up, 1)
-        return self.rate * 0.5 * (1.0 + math.cos(math.pi * phase))
+    def share(self, phase: float) -> float:
+        """Half a wave."""
+        return 0.5 * (1.0 + math.cos(math.pi * phase))
 
 
 def as_rate(rate: float | Rate) -> Rate:
