@@ -22,7 +22,7 @@ LAYERS = [
     {"objectives"},
     {"training"},
     {"estimators", "torch"},
-    {"demo"},
+    {"demo", "label"},
     {"cli"},
 ]
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -49,7 +49,7 @@ class atomic_writer:  # noqa: N801 (used like a function, as `open` is)
                 os.chmod(self._temporary, 0o666 & ~_umask())
                 self._file.close()
                 os.replace(self._temporary, self._path)
-                _sync_directory(self._path.parent)
+                sync_directory(self._path.parent)
         finally:
             # On a full disk, closing fails once more.
             with contextlib.suppress(OSError):
@@ -116,7 +116,7 @@ class ScratchFolder:
                 _remove_folder_unless_locked(other)
         self.path = Path(tempfile.mkdtemp(prefix=prefix))
         self._handle = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR)
-        _lock(self._handle)
+        locked(self._handle)
 
     def close(self) -> None:
         """Delete it and all that is in it."""
@@ -130,7 +130,7 @@ def _made_partial(path: Path) -> tuple[int, str]:
     while True:
         # In the same directory, since a rename is atomic only within one file system.
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=PARTIAL, dir=path.parent)
-        if _lock(handle) and os.path.exists(name):
+        if locked(handle) and os.path.exists(name):
             return handle, name
         # Another process took it for one that was left behind, before it was marked.
         os.close(handle)
@@ -180,7 +180,7 @@ def _is_special(path: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _lock(handle: int) -> bool:
+def locked(handle: int) -> bool:
     """Mark an open file as in use until it is closed or its process dies; False if it is."""
     try:
         import fcntl
@@ -196,7 +196,7 @@ def _lock(handle: int) -> bool:
 def _remove_unless_locked(path: Path) -> None:
     handle = os.open(path, os.O_RDWR)
     try:
-        is_left = _lock(handle)
+        is_left = locked(handle)
     finally:
         os.close(handle)
     if is_left:
@@ -206,7 +206,7 @@ def _remove_unless_locked(path: Path) -> None:
 def _remove_folder_unless_locked(lock: Path) -> None:
     handle = os.open(lock, os.O_RDWR)
     try:
-        if _lock(handle):
+        if locked(handle):
             shutil.rmtree(lock.parent, ignore_errors=True)
     finally:
         os.close(handle)
@@ -219,7 +219,7 @@ def _umask() -> int:
     return mask
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     """Make a rename survive a power cut, where the system can (Windows cannot open directories)."""
     try:
         handle = os.open(directory, os.O_RDONLY)

@@ -84,7 +84,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> Parser:
     """The parser of the whole command line."""
-    from partita.cli import compile, completion, demo, inspect, select, simulate
+    from partita.cli import compile, completion, demo, inspect, label, select, simulate
     from partita.cli.evaluate import command as evaluate
     from partita.cli.explain import command as explain
     from partita.cli.predict import command as predict
@@ -100,7 +100,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"partita {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
-    modules = (train, predict, evaluate, inspect, explain, select, simulate)
+    modules = (train, predict, evaluate, inspect, explain, select, label, simulate)
     for module in (*modules, compile, completion, demo):
         module.add(commands)
     return parser
