@@ -19,7 +19,7 @@ from partita.label.tag_learner import TagLearner, TagOptions, all_span_entropies
 from partita.label.task import (
     Chosen,
     Guess,
-    Slot,
+    LabelSlot,
     Span,
     Survey,
     Task,
@@ -144,7 +144,7 @@ class TagTask(Task):
                 row = others[word]
             names = zip(self.tags.names, row.tolist(), strict=True)
             options = [(tag, self.shown(tag), q) for tag, q in names]
-            slots.append(Slot(word, "tag", ranked(options), self.tags.names[int(best[word])]))
+            slots.append(LabelSlot(word, "tag", ranked(options), self.tags.names[int(best[word])]))
         drawn = show.trellis(self.words(span.sentence), self.tags.names, unary, transitions=pairs)
         spans = [] if self.tags.scheme is None else self._spans(best.tolist())
         return View(slots, drawn.text, [(each.type, each.first, each.last) for each in spans])

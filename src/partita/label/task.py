@@ -27,7 +27,7 @@ class Possibility(NamedTuple):
     probability: float
 
 
-class Slot(NamedTuple):
+class LabelSlot(NamedTuple):
     """Something to be said of one word: its tag, its head, or its relation to its head."""
 
     word: int
@@ -85,7 +85,7 @@ class Survey:
 class View:
     """A question about one sentence, under what was chosen so far."""
 
-    slots: list[Slot]
+    slots: list[LabelSlot]
     drawing: str
     """A picture as SVG."""
     spans: list[tuple[str, int, int]] = field(default_factory=list)

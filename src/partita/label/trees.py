@@ -23,7 +23,7 @@ from partita.label.ledger import KnownLabels, Label, Place
 from partita.label.task import (
     Chosen,
     Guess,
-    Slot,
+    LabelSlot,
     Span,
     Survey,
     Task,
@@ -161,11 +161,11 @@ class TreeTask(Task):
                 for head in range(len(words) + 1)
                 if head != word + 1
             ]
-            slots.append(Slot(word, "head", ranked(heads), str(int(best[word]))))
+            slots.append(LabelSlot(word, "head", ranked(heads), str(int(best[word]))))
             likely = zip(self.names, table[word].tolist(), strict=True)
             named = [(name, name, q) for name, q in likely]
             names[word] = chosen.get((word, "relation"), names[word])
-            slots.append(Slot(word, "relation", ranked(named), names[word]))
+            slots.append(LabelSlot(word, "relation", ranked(named), names[word]))
         for word, label in enumerate(fixed):
             if word not in open_ and label is not None and label[1] != EMPTY:
                 names[word] = label[1]
