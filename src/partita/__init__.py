@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from partita.estimators.alignment.aligner import Aligner
     from partita.estimators.alignment.models import HiddenMarkovAlignment, ItgAlignment, Model1
     from partita.estimators.parsing.parser import DependencyParser
+    from partita.estimators.segmenting.segmenter import Segmenter
     from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
     from partita.estimators.tagging.tagger import Tagger
     from partita.estimators.translation.grammars import Hiero, Itg
@@ -46,6 +47,7 @@ __all__ = [
     "Model1",
     "ProjectiveTree",
     "SegmentChain",
+    "Segmenter",
     "SiblingTree",
     "SpanningTree",
     "Tagger",
@@ -69,6 +71,7 @@ _MODULES = {
     "Model1": "partita.estimators.alignment.models",
     "ProjectiveTree": "partita.distribution.projective_tree",
     "SegmentChain": "partita.distribution.segment_chain",
+    "Segmenter": "partita.estimators.segmenting.segmenter",
     "SiblingTree": "partita.distribution.sibling_tree",
     "SpanningTree": "partita.distribution.spanning_tree",
     "Tagger": "partita.estimators.tagging.tagger",

@@ -19,8 +19,8 @@ from partita.estimators.explain import (
 )
 from partita.estimators.pieces import Piece
 from partita.estimators.tagging.chain_model import ChainModel
+from partita.estimators.tagging.chain_questions import restricted
 from partita.estimators.tagging.material import TagModel
-from partita.estimators.tagging.questions import restricted
 from partita.text.sentences import listed, shown_words
 from partita.text.word_features import Encoded
 

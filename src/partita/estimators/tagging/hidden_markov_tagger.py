@@ -12,11 +12,12 @@ from partita.data.dictionaries import read_dictionary
 from partita.estimators.base import Stored
 from partita.estimators.explain import Cell, Report, Table
 from partita.estimators.options import Check, above, at_least, declared, option
+from partita.estimators.tagging.chain_questions import ChainEstimator
 from partita.estimators.tagging.explanations import TagExplanation, explain_word
 from partita.estimators.tagging.hidden_markov_learning import fit_hidden_markov
 from partita.estimators.tagging.hidden_markov_model import Dictionary, HiddenMarkovModel
 from partita.estimators.tagging.material import sorted_material
-from partita.estimators.tagging.questions import TagEstimator, log_evidence
+from partita.estimators.tagging.questions import log_evidence
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.text.word_symbols import WordSymbols
 
@@ -26,7 +27,7 @@ def _is_dictionary(value: Any) -> bool:
 
 
 @declared
-class HiddenMarkovTagger(TagEstimator):
+class HiddenMarkovTagger(ChainEstimator):
     """p(words, tags) = p(y_1) p(w_1 | y_1) prod_t p(y_t | y_(t-1)) p(w_t | y_t).
 
     Learns from labelled sentences (counts), from words alone (expectation-maximisation), or from

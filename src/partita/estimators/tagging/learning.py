@@ -9,7 +9,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.data.schemes import UNKNOWN
-from partita.estimators.pieces import Piece
+from partita.estimators.pieces import Piece, PieceModel
 from partita.estimators.runs import RunPlan, learn
 from partita.estimators.supervision import (
     EntropyTerm,
@@ -23,7 +23,7 @@ from partita.estimators.tagging.expectations import number_constraints, tag_shar
 from partita.estimators.tagging.material import TagKnowledge, TagMaterial, held_out_lessons
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.features.pairs import Pairs
-from partita.objectives import Entropy, Likelihood, RenyiEntropy
+from partita.objectives import Likelihood
 from partita.text.learning import learn_features
 from partita.text.sentences import column_names
 from partita.text.word_features import Encoded, WordFeatures
@@ -31,6 +31,7 @@ from partita.text.words import Words, default_columns, read_words
 from partita.training import TrainingResult
 
 if TYPE_CHECKING:
+    from partita.estimators.segmenting.segmenter import Segmenter
     from partita.estimators.tagging.tagger import Tagger
 
 PIECE = 2**15
@@ -43,13 +44,13 @@ def fit_tagger(
     held_out: tuple[Sequence[Any], Tags | None] | None,
 ) -> tuple[ChainModel, TrainingResult]:
     """A model and its weights; `held_out` says when to stop."""
-    words = read_words(material.sentences, _columns(options, material.sentences))
+    words = read_words(material.sentences, columns_of(options, material.sentences))
     constraints = options.constraints or ()
     more = [tag for constraint in constraints for tag in constraint.targets]
     tags = TagSet.learn(material.tags, more, options.scheme)
     knowledge = material.knowledge(tags, _class_weights(options, material, tags))
-    _check_scheme(material, knowledge.labels, tags)
-    features, encoded = _features_of(options, material, words)
+    check_scheme(material, knowledge.labels, tags)
+    features, encoded = features_of(options, material, words, of_all=bool(constraints))
     is_local = options.normalisation == "local"
     model = ChainModel(tags, features, boundaries=options.boundaries, is_local=is_local)
     if options.boundaries:
@@ -58,11 +59,11 @@ def fit_tagger(
         pairs = _observed(encoded, knowledge.labels, model.n_attributes, len(tags))
         model = replace(model, pairs=pairs)
     lessons = Lessons(
-        _pieces(model, encoded, material),
+        sorted_pieces(model, encoded, material),
         knowledge,
         course_of(options.objective),
         _sample_weight(options, material, knowledge),
-        _entropy(options, material, encoded, knowledge),
+        entropy_of(options, material, encoded.n_words, knowledge.n_known()),
         _expectations(options, material, words, tags, knowledge),
         what="tags",
     )
@@ -72,7 +73,10 @@ def fit_tagger(
     return model, learn(lessons, way, _first_weights(options, model), judge)
 
 
-def _pieces(model: ChainModel, encoded: Encoded, material: TagMaterial) -> dict[Known, list[Piece]]:
+def sorted_pieces(
+    model: PieceModel, encoded: Any, material: TagMaterial
+) -> dict[Known, list[Piece]]:
+    """The pieces of encoded sentences, by what is known of them."""
     ends = np.cumsum([0, *(material.count(known) for known in Known)]).tolist()
     return {
         known: list(model.pieces(encoded, first, last))
@@ -83,7 +87,8 @@ def _pieces(model: ChainModel, encoded: Encoded, material: TagMaterial) -> dict[
 # ---------------------------------------------------------------------- features
 
 
-def _columns(options: "Tagger", sentences: Sequence[Any]) -> Sequence[str] | None:
+def columns_of(options: "Tagger | Segmenter", sentences: Sequence[Any]) -> Sequence[str] | None:
+    """The columns to learn from, checked."""
     columns, names = options.columns, column_names(sentences)
     if names is not None and columns is None:
         columns = default_columns(names, options.tag_column)
@@ -95,11 +100,12 @@ def _columns(options: "Tagger", sentences: Sequence[Any]) -> Sequence[str] | Non
     return columns
 
 
-def _features_of(
-    options: "Tagger", material: TagMaterial, words: Words
+def features_of(
+    options: "Tagger | Segmenter", material: TagMaterial, words: Words, *, of_all: bool
 ) -> tuple[WordFeatures, Encoded]:
+    """The features of words, and the words' own; from labelled sentences, unless `of_all`."""
     n_labelled = material.n_labelled
-    if not n_labelled or not material.count(Known.NOTHING) or options.constraints:
+    if not n_labelled or not material.count(Known.NOTHING) or of_all:
         return learn_features(words, options.features, options.min_count)
     # Features that only unlabelled sentences have would be free to be sure of anything.
     few = read_words(material.sentences[:n_labelled], tuple(words.columns) or None)
@@ -158,18 +164,12 @@ def _sample_weight(
     return means if weights is None else means * weights
 
 
-def _entropy(
-    options: "Tagger", material: TagMaterial, encoded: Encoded, knowledge: TagKnowledge
+def entropy_of(
+    options: "Tagger | Segmenter", material: TagMaterial, n_words: IntArray, n_known: int
 ) -> EntropyTerm | None:
-    if not options.entropy_weight:
-        return None
-    # A word without a tag counts so much that all of them together count as those with tags do.
-    n_none = int(encoded.n_words[material.n_labelled :].sum())
-    n_known = knowledge.n_known()
-    share = (n_known or n_none) / n_none if n_none else 1.0
-    alpha = options.renyi_alpha
-    objective = Entropy() if alpha is None else RenyiEntropy(alpha)
-    return EntropyTerm(objective, options.entropy_weight * share, options.entropy_ramp)
+    """The entropy of sentences without tags: all of them together count as those with tags do."""
+    n_none = int(n_words[material.n_labelled :].sum())
+    return options.entropy_term((n_known or n_none) / n_none if n_none else 1.0)
 
 
 def _expectations(
@@ -225,7 +225,7 @@ def _class_weights(options: "Tagger", material: TagMaterial, tags: TagSet) -> Fl
     return np.array([given.get(tag, 1.0) for tag in tags.names])
 
 
-def _check_scheme(material: TagMaterial, labels: Sequence[IntArray], tags: TagSet) -> None:
+def check_scheme(material: TagMaterial, labels: Sequence[IntArray], tags: TagSet) -> None:
     """Sequences that the scheme forbids have probability 0, so nothing could be learnt."""
     if tags.allowed is None:
         return

@@ -1,6 +1,6 @@
 """Sentences to learn from: their tags, checked, and sorted by what is known of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -178,9 +178,16 @@ def restricting(tags: TagSet, given: Sequence[Any], place: str) -> BoolArray:
 
 
 def held_out_lessons(
-    model: TagModel, sentences: Sequence[Any], tags: Tags | None, tag_column: str | None
+    model: TagModel,
+    sentences: Sequence[Any],
+    tags: Tags | None,
+    tag_column: str | None,
+    knowing: Callable[[list[list[Any]], list[str]], Knowledge] | None = None,
 ) -> Lessons:
-    """Sentences to judge by; a tag that training never saw is wrong in any case, and left out."""
+    """Sentences to judge by; a tag that training never saw is wrong in any case, and left out.
+
+    `knowing` makes knowledge of tags and places for messages; by default that of chains.
+    """
     given = tags_of(sentences, tags, tag_column)
     if given is None:
         raise ValueError(
@@ -194,6 +201,10 @@ def held_out_lessons(
         if len(sentence)
     ]
     labels = [each for _, each in pairs]
-    knowledge = TagKnowledge.of(model.tags, labels, ["held_out"] * len(labels))
+    places = ["held_out"] * len(labels)
+    if knowing is None:
+        knowledge: Knowledge = TagKnowledge.of(model.tags, labels, places)
+    else:
+        knowledge = knowing(labels, places)
     pieces = list(model.pieces(model.encode([sentence for sentence, _ in pairs])))
     return Lessons({Known.ALL: [], Known.SOME: pieces, Known.NOTHING: []}, knowledge, what="tags")

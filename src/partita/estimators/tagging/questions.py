@@ -1,4 +1,4 @@
-"""What every tagger can be asked, whatever it learnt from: tags, probabilities, entropies."""
+"""What all that tags words can be asked: tags, probabilities, entropies."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,13 +8,11 @@ import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray
 from partita.data.schemes import UNKNOWN
-from partita.distribution.chain_entropy import UncertainSpan, span_entropies
-from partita.distribution.linear_chain import LinearChain
 from partita.estimators.answers import Asked, ask
 from partita.estimators.base import Estimator
 from partita.estimators.groups import Runs
 from partita.estimators.options import declared, option
-from partita.estimators.tagging.material import TagModel, restricting
+from partita.estimators.tagging.material import TagModel
 from partita.estimators.tagging.tags import Tags, checked_tags, tags_of
 from partita.evaluation.tags import accuracy
 from partita.text.sentences import listed, where
@@ -42,7 +40,7 @@ class TagMarginals(list[FloatArray]):
 
 @declared
 class TagEstimator(Estimator, Runs):
-    """A distribution over tag sequences for every sentence: all questions, for every tagger."""
+    """A distribution over the tags of every sentence: all questions, whatever spells the tags."""
 
     tag_column: str | None = option(
         None, "the column of the tags, of `Sentence` objects that come without tags", is_flag=False
@@ -55,6 +53,22 @@ class TagEstimator(Estimator, Runs):
     @abstractmethod
     def _weights(self) -> FloatArray:
         """The weights."""
+
+    @abstractmethod
+    def _named(self, structure: Any) -> list[str]:
+        """The tags of a structure."""
+
+    @abstractmethod
+    def _marginals(self, p: Any) -> Iterable[FloatArray]:
+        """The probability of every tag at every word of each sentence, (n, s)."""
+
+    @abstractmethod
+    def _allowing(self, tags: Sequence[Any], place: str) -> BoolArray:
+        """What each word may be, a row each, by known tags, sets of tags and `?`."""
+
+    @abstractmethod
+    def _restricted(self, asked: Asked, allowed: Sequence[BoolArray]) -> Any:
+        """The distribution over what `_allowing` allows; `allowed` by number of sentence."""
 
     def _why_impossible(self) -> str | None:
         """Why a sentence may have no possible tags at all; None where that cannot be."""
@@ -95,12 +109,12 @@ class TagEstimator(Estimator, Runs):
         """As `predict`, one answer after the other; reads `chunk` sentences at a time."""
         if decoder not in ("best", "risk"):
             raise ValueError(f"decoder is {decoder!r}; expected 'best' or 'risk'.")
-        names = np.array(self.tags_, dtype=object)
+        named = self._named
 
         def question(asked: Asked) -> Iterator[list[str]]:
             p = asked.p
             found = p.best.structures if decoder == "best" else least_risk(p)
-            return (names[numbers].tolist() for numbers in found)
+            return (named(structure) for structure in found)
 
         return self._ask(sentences, question, list, fixed, chunk=chunk)
 
@@ -152,15 +166,11 @@ class TagEstimator(Estimator, Runs):
 
         The columns are in the order of `tags_`; `.named()` gives dictionaries.
         """
-
-        def question(asked: Asked) -> Iterator[FloatArray]:
-            # Copies, so that an answer does not hold the memory of its whole batch.
-            return (unary.copy() for unary in asked.p.marginals.unary)
-
         n_tags = len(self.tags_)
-        return TagMarginals(
-            self._ask(sentences, question, lambda: np.zeros((0, n_tags))), self.tags_
+        found = self._ask(
+            sentences, lambda asked: self._marginals(asked.p), lambda: np.zeros((0, n_tags))
         )
+        return TagMarginals(found, self.tags_)
 
     def log_prob(self, sentences: Sequence[Any], tags: Tags | None = None) -> FloatArray:
         """Log-probability of each sentence's tags; of all that agree with them where some are `?`.
@@ -171,7 +181,7 @@ class TagEstimator(Estimator, Runs):
         allowed = self._allowed(sentences, given)
 
         def question(asked: Asked) -> FloatArray:
-            agreeing = restricted(asked, allowed)
+            agreeing = self._restricted(asked, allowed)
             # A sequence that is forbidden has probability 0; that is an answer, not an error.
             difference: FloatArray = log_evidence(agreeing) - asked.p.log_partition
             return difference
@@ -183,39 +193,12 @@ class TagEstimator(Estimator, Runs):
         found = self._ask(sentences, lambda asked: asked.p.entropy, float)
         return np.array(list(found), dtype=np.float64)
 
-    def span_entropy(self, sentences: Iterable[Any], first: int, last: int) -> FloatArray:
-        """The entropy of the tags of words `first` to `last`, counted from 0, both included."""
-        found = self._ask(sentences, lambda asked: asked.p.span_entropy(first, last), float)
-        return np.array(list(found), dtype=np.float64)
-
-    def most_uncertain_span(
-        self, sentences: Iterable[Any], n_words: int
-    ) -> list[UncertainSpan | None]:
-        """The span of so many words whose tags are least certain; None in shorter sentences."""
-
-        def question(asked: Asked) -> Iterator[UncertainSpan | None]:
-            for unary, pairwise in zip(*asked.p.by_position.marginals, strict=True):
-                yield most_uncertain(unary, pairwise, n_words)
-
-        return list(self._ask(sentences, question, lambda: None))
-
-    def distribution(self, sentence: Any) -> LinearChain:
-        """The distribution over the tags of one sentence, for every other question."""
-        (sentence,) = listed([sentence])
-        if not len(sentence):
-            raise ValueError("the sentence has no words; expected at least one.")
-        (p,) = self.distributions([sentence])
-        unary, pairwise = p.structures.split(p.scores)
-        return LinearChain(unary[0], pairwise[0])
-
-    def distributions(
-        self, sentences: Iterable[Any], fixed: Tags | None = None
-    ) -> Iterator[LinearChain]:
+    def distributions(self, sentences: Iterable[Any], fixed: Tags | None = None) -> Iterator[Any]:
         """Distributions over tags, for batches of the sentences that have words, in order."""
         present = [each for each in listed(sentences) if len(each)]
         if fixed is not None:
             fixed = [each for each in fixed if each is None or len(each)]
-        found: list[LinearChain] = []
+        found: list[Any] = []
 
         def question(asked: Asked) -> Iterator[None]:
             found.append(asked.p)
@@ -226,9 +209,6 @@ class TagEstimator(Estimator, Runs):
                 yield found.pop(0)
 
     # ------------------------------------------------------------------ helpers
-
-    def _named(self, numbers: Any) -> list[str]:
-        return self._model().tags.named(numbers)
 
     def _ask(
         self,
@@ -253,7 +233,7 @@ class TagEstimator(Estimator, Runs):
 
         def prepared(asked: Asked) -> Iterable[Answer]:
             if allowed is not None:
-                asked = asked._replace(p=restricted(asked, allowed))
+                asked = asked._replace(p=self._restricted(asked, allowed))
             if is_doubtful:
                 self._check_possible(asked)
             return question(asked)
@@ -280,10 +260,9 @@ class TagEstimator(Estimator, Runs):
             )
 
     def _allowed(self, sentences: Iterable[Any], tags: Tags) -> list[BoolArray]:
-        known = self._model().tags
         asked = sentences if isinstance(sentences, Sequence) else [None] * len(tags)
         return [
-            restricting(known, [UNKNOWN] if each is None else each, where(sentence, index))
+            self._allowing([UNKNOWN] if each is None else each, where(sentence, index))
             for index, (sentence, each) in enumerate(zip(asked, tags, strict=True))
         ]
 
@@ -297,33 +276,18 @@ class TagEstimator(Estimator, Runs):
         return checked_tags(sentences, found)
 
 
-def restricted(asked: Asked, allowed: Sequence[BoolArray]) -> LinearChain:
-    """The distribution over sequences with allowed tags only; `allowed` by number of sentence."""
-    p: LinearChain = asked.p
-    scores = p.scores.copy()
-    unaries, _ = p.structures.split(scores)
-    for unary, place in zip(unaries, asked.places, strict=True):
-        unary[~allowed[place]] = -np.inf
-    return p.with_scores(scores)
+def least_risk(p: Any) -> list[Any]:
+    """The possible structure with the fewest wrong tags to be expected, of each sentence.
 
-
-def least_risk(p: LinearChain) -> list[Array]:
-    """The possible sequence with the fewest wrong tags to be expected, of each sentence."""
+    Of segments, the one with the most right ones to be expected.
+    """
     gains = np.where(p.structures.is_choice(), p.inference.marginals, 0.0)
     # A sequence may use tags that are likely one by one and still be forbidden as a whole.
     gains[p.scores == -np.inf] = -np.inf
     return list(p.with_scores(gains).best.structures)
 
 
-def log_evidence(p: LinearChain) -> FloatArray:
+def log_evidence(p: Any) -> FloatArray:
     """The log-partition of each sentence; -inf is an answer here, where `p` itself has none."""
-    return p.structures.infer(p.scores).log_partition
-
-
-def most_uncertain(unary: FloatArray, pairwise: FloatArray, n_words: int) -> UncertainSpan | None:
-    """The span of so many words with the largest entropy; None in a shorter sentence."""
-    if len(unary) < n_words:
-        return None
-    entropies = span_entropies(unary, pairwise, n_words)
-    first = int(np.argmax(entropies))
-    return UncertainSpan(first, first + n_words - 1, float(entropies[first]))
+    log_partition: FloatArray = p.structures.infer(p.scores).log_partition
+    return log_partition

@@ -13,6 +13,7 @@ from partita.estimators.groups import Descent, Penalties, Uncertainty
 from partita.estimators.options import Check, at_least, declared, option
 from partita.estimators.supervision import ObjectiveName
 from partita.estimators.tagging.chain_model import ChainModel
+from partita.estimators.tagging.chain_questions import ChainEstimator
 from partita.estimators.tagging.explanations import (
     TagExplanation,
     TaggerInspection,
@@ -21,7 +22,6 @@ from partita.estimators.tagging.explanations import (
 )
 from partita.estimators.tagging.learning import fit_tagger
 from partita.estimators.tagging.material import sorted_material
-from partita.estimators.tagging.questions import TagEstimator
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.features.pairs import Pairs
 from partita.objectives import Objective
@@ -52,7 +52,7 @@ def _are_class_weights(value: Any) -> bool:
 
 
 @declared
-class Tagger(TagEstimator, Penalties, Descent, Uncertainty):
+class Tagger(ChainEstimator, Penalties, Descent, Uncertainty):
     """A conditional random field that gives every word of a sentence a tag.
 
     Sentences are lists of tokens, of tuples of columns, or of dictionaries of features (as for

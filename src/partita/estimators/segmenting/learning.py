@@ -1,0 +1,114 @@
+"""How a segmenter learns: number types and features, say what each sentence teaches, train."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita.data.schemes import UNKNOWN
+from partita.estimators.runs import RunPlan, learn
+from partita.estimators.segmenting.material import SegmentKnowledge
+from partita.estimators.segmenting.segment_model import EncodedSegments, SegmentModel
+from partita.estimators.segmenting.spelling import Spelling
+from partita.estimators.supervision import Lessons, course_of
+from partita.estimators.tagging.learning import (
+    check_scheme,
+    columns_of,
+    entropy_of,
+    features_of,
+    sorted_pieces,
+)
+from partita.estimators.tagging.material import TagMaterial, held_out_lessons
+from partita.estimators.tagging.tags import Tags, TagSet
+from partita.text.segment_features import SegmentFeatures, Segments
+from partita.text.words import Words, read_words
+from partita.training import TrainingResult
+
+if TYPE_CHECKING:
+    from partita.estimators.segmenting.segmenter import Segmenter
+
+
+def fit_segmenter(
+    options: "Segmenter",
+    material: TagMaterial,
+    held_out: tuple[Sequence[Any], Tags | None] | None,
+) -> tuple[SegmentModel, TrainingResult]:
+    """A model and its weights; `held_out` says when to stop."""
+    words = read_words(material.sentences, columns_of(options, material.sentences))
+    seen = TagSet.learn(material.tags, (), options.scheme)
+    spelling = Spelling(seen.names, seen.scheme)
+    places = [material.where(index) for index in range(len(material.tags))]
+    knowledge = SegmentKnowledge.of(spelling, material.tags, places)
+    check_scheme(material, knowledge.labels, spelling.tags)
+    features, encoded = features_of(options, material, words, of_all=False)
+    if encoded.transitions is not None:
+        raise ValueError(
+            "a template is about transitions, and segments have one table of them; expected "
+            "templates of words only. Leave the fields behind 'transition:' out."
+        )
+    wholes = _whole_features(options, material, words, spelling)
+    model = SegmentModel(spelling, features, wholes, options.roles)
+    both = EncodedSegments(encoded.n_words, encoded.words, wholes.encode(words))
+    lessons = Lessons(
+        sorted_pieces(model, both, material),
+        knowledge,
+        course_of(options.objective),
+        material.sample_weight,
+        entropy_of(options, material, encoded.n_words, knowledge.n_known()),
+        what="tags",
+    )
+    judge = None
+    if held_out is not None:
+        judge = held_out_lessons(
+            model,
+            *held_out,
+            options.tag_column,
+            lambda tags, where: SegmentKnowledge.of(spelling, tags, where),
+        )
+    way = RunPlan(options, options.chosen_optimiser(l1=options.l1), options.penalty)
+    return model, learn(lessons, way, None, judge)
+
+
+def _whole_features(
+    options: "Segmenter", material: TagMaterial, words: Words, spelling: Spelling
+) -> SegmentFeatures:
+    """The features of segments as a whole, of labelled ones as long as they come."""
+    dictionaries = options.dictionaries or {}
+    if dictionaries and words.form != "columns":
+        raise ValueError(
+            "dictionaries came with words that bring features, whose text is not known; expected "
+            "words as text or columns."
+        )
+    starts = np.cumsum(words.n_words) - words.n_words
+    found: list[tuple[int, int]] = []
+    longest, where = 1, ""
+    for index, tags in enumerate(material.tags):
+        for first, end in _known_segments(spelling, tags):
+            found.append((int(starts[index]) + first, end - first))
+            if end - first > longest:
+                longest, where = end - first, material.where(index)
+    if options.longest is not None and longest > options.longest:
+        raise ValueError(
+            f"{where} has a segment of {longest} words, and longest is {options.longest}; expected "
+            f"{longest} or more. Leave the option out, or such sentences."
+        )
+    firsts, n_words = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    if not options.segment_features:
+        return SegmentFeatures.of_lengths(options.longest or longest, dictionaries)
+    return SegmentFeatures.build(
+        words,
+        Segments(firsts, n_words),
+        options.longest or longest,
+        options.segment_min_count,
+        dictionaries,
+    )
+
+
+def _known_segments(spelling: Spelling, tags: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    """First word and end of the segments that tags show, as far as they are known."""
+    plain = [tag if isinstance(tag, str) else UNKNOWN for tag in tags]
+    cuts = [-1, *(word for word, tag in enumerate(plain) if tag == UNKNOWN), len(plain)]
+    for before, behind in zip(cuts[:-1], cuts[1:], strict=True):
+        if behind - before > 1:
+            for first, end, _ in spelling.rows(plain[before + 1 : behind]).tolist():
+                yield before + 1 + first, before + 1 + end
