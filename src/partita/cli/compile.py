@@ -9,16 +9,18 @@ from partita.cli.options import Commands, Options, add_command, say
 
 WHAT = {
     "chain": "distributions over tag sequences",
+    "segments": "distributions over segments with tags",
     "projective": "distributions over projective trees",
     "spanning": "distributions over spanning trees",
     "forest": "distributions over derivations of hypergraphs",
     "tagger": "training and using taggers",
     "hmm": "training and using hidden Markov models",
+    "segmenter": "training and using segmenters",
     "parser": "training and using parsers",
     "aligner": "training and using aligners",
     "translator": "training and using translators",
 }
-"""The first four are what the others need, so they come first."""
+"""The first ones are what the others need, so they come first."""
 
 
 def add(commands: Commands) -> None:

@@ -33,6 +33,13 @@ def chain() -> None:
         ask(pt.LinearChain(rng.normal(size=(4, n_tags)), rng.normal(size=(3, n_tags, n_tags))))
 
 
+def segments() -> None:
+    """Few tags and many."""
+    rng = np.random.default_rng(0)
+    for n_tags in (3, 6):
+        ask(pt.SegmentChain(rng.normal(size=(4, 3, n_tags)), rng.normal(size=(n_tags, n_tags))))
+
+
 def trees(kind: "type[pt.ProjectiveTree] | type[pt.SpanningTree]") -> None:
     """One root and many."""
     rng = np.random.default_rng(0)
@@ -74,6 +81,14 @@ def tagger() -> None:
         found.predict_marginals(WORDS)
 
 
+def segmenter() -> None:
+    """Tags as segments, without and with some that are not known."""
+    found = pt.Segmenter(max_iterations=2, progress=False, entropy_weight=0.1)
+    found.fit(WORDS, [["D", "N", "?", "D", "N"], *TAGS[1:]], unlabelled=WORDS)
+    found.predict(WORDS)
+    found.predict_marginals(WORDS)
+
+
 def hmm() -> None:
     """Without any tags."""
     found = pt.HiddenMarkovTagger(n_tags=2, max_iterations=2, progress=False).fit(WORDS)
@@ -111,6 +126,7 @@ def translator() -> None:
 
 FIRST_USES: dict[str, Callable[[], None]] = {
     "chain": chain,
+    "segments": segments,
     "projective": lambda: trees(pt.ProjectiveTree),
     "spanning": lambda: trees(pt.SpanningTree),
     "siblings": siblings,
@@ -118,6 +134,7 @@ FIRST_USES: dict[str, Callable[[], None]] = {
     "forest": forest,
     "tagger": tagger,
     "hmm": hmm,
+    "segmenter": segmenter,
     "parser": parser,
     "aligner": aligner,
     "translator": translator,

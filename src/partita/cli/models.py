@@ -11,6 +11,7 @@ from partita.data.schemes import Scheme
 ESTIMATORS = {
     "tagger": ("partita.estimators.tagging.tagger", "Tagger"),
     "hmm": ("partita.estimators.tagging.hidden_markov_tagger", "HiddenMarkovTagger"),
+    "segmenter": ("partita.estimators.segmenting.segmenter", "Segmenter"),
     "parser": ("partita.estimators.parsing.parser", "DependencyParser"),
     "aligner": ("partita.estimators.alignment.aligner", "Aligner"),
     "translator": ("partita.estimators.translation.translator", "Translator"),

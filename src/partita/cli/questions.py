@@ -38,7 +38,7 @@ def seen_by(model: Model, document: Document) -> list[Sentence]:
 
 
 def _columns(model: Model) -> Sequence[str]:
-    if model.kind != "tagger":
+    if model.kind not in ("tagger", "segmenter"):
         return ()
     return model.estimator.model_.features.columns or ()
 

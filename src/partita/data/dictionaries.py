@@ -1,4 +1,6 @@
-"""Dictionaries of tags: the tags that words may have."""
+"""Dictionaries: the tags that words may have, and lists of phrases."""
+
+from pathlib import Path
 
 from partita.data.errors import DataError
 from partita.data.text import read_text
@@ -16,3 +18,9 @@ def read_dictionary(path: str) -> dict[str, list[str]]:
         if word:
             dictionary.setdefault(word, []).extend(tags)
     return dictionary
+
+
+def read_phrases(path: str) -> tuple[str, list[str]]:
+    """A list of phrases, one a line with blanks between words, and its name, that of the file."""
+    phrases = [" ".join(line.split()) for line in read_text(path).split("\n")]
+    return Path(path).name.partition(".")[0], [phrase for phrase in phrases if phrase]

@@ -69,7 +69,7 @@ def run(model: Model, options: Options) -> None:
         write(str(chunk_scores(gold, found)))
 
 
-FAMILY = Family("taggers", ("tagger", "hmm"), run, ARGUMENTS)
+FAMILY = Family("taggers", ("tagger", "hmm", "segmenter"), run, ARGUMENTS)
 
 
 def _check_names(model: Model, gold: Tags, column: str) -> None:

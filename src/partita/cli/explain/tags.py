@@ -24,7 +24,7 @@ def run(model: Model, options: Options) -> None:
     write_results(options, report_measures(explanation), lambda _: found)
 
 
-FAMILY = Family("taggers", ("tagger", "hmm"), run, READING)
+FAMILY = Family("taggers", ("tagger", "hmm", "segmenter"), run, READING)
 
 
 def _lines(explanation: Any, n_features: int) -> Iterator[str]:

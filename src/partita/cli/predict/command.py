@@ -11,6 +11,7 @@ from partita.data.text import STANDARD
 
 FAMILIES = (
     predict_tags.FAMILY,
+    predict_tags.SEGMENTS,
     predict_trees.FAMILY,
     predict_links.FAMILY,
     predict_translations.FAMILY,

@@ -37,6 +37,9 @@ ARGUMENTS = (
     BATCH,
 )
 
+OF_SEGMENTS = tuple(each for each in ARGUMENTS if each.name != "span_entropy")
+"""What segmenters answer, too."""
+
 Tags = Sequence[Sequence[str]]
 Values = Sequence[Sequence[str]]
 """For each sentence, a value for each word."""
@@ -68,6 +71,7 @@ def _answered(model: Model, document: Document, options: Options) -> str:
 
 
 FAMILY = Family("taggers", ("tagger", "hmm"), run, ARGUMENTS)
+SEGMENTS = Family("segmenters", ("segmenter",), run, OF_SEGMENTS)
 
 
 def _results(document: Document, model: Model, tags: Tags, options: Options) -> list[Sentence]:
@@ -100,7 +104,7 @@ def _fields(
         yield "Probability", [[number(value) for value in row] for row in rows]
     if options.entropy:
         yield "Entropy", _repeated(questions.entropies(model, sentences).tolist(), tags)
-    if options.span_entropy is not None:
+    if getattr(options, "span_entropy", None) is not None:
         spans = questions.span_entropies(model, sentences, options.span_entropy)
         yield (
             "SpanEntropy",

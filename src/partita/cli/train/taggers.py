@@ -1,4 +1,4 @@
-"""`partita train tagger` and `partita train hmm`: from tags, from words alone, or from both."""
+"""`partita train tagger`, `hmm` and `segmenter`: from tags, from words alone, or from both."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,23 +14,33 @@ from partita.cli.options import (
     say,
 )
 from partita.cli.parser import Parser
+from partita.data.dictionaries import read_phrases
 from partita.data.errors import DataError
 from partita.data.text import read_text
 
 HELP = {
     "tagger": "learn a conditional random field over tags",
     "hmm": "learn a hidden Markov model",
+    "segmenter": "learn a semi-Markov conditional random field over segments",
 }
 
 
 def add(commands: Commands) -> None:
-    """Both commands and their arguments."""
+    """The commands and their arguments."""
     for kind, text in HELP.items():
         parser = add_command(commands, kind, partial(run, kind), text)
         add_lessons(parser)
         parser.add_argument(
             "--sample-weight", metavar="FILE", help="a number a line, for each sentence with tags"
         )
+        if kind == "segmenter":
+            parser.add_argument(
+                "--dictionary",
+                action="append",
+                default=[],
+                metavar="FILE",
+                help="a list of phrases, one a line; whether a segment is in it is a feature",
+            )
         parser.fill = options_of_kind(kind)
 
 
@@ -43,7 +53,10 @@ def run(kind: str, options: Options) -> int:
     """Train and write the model; 1 if the training was interrupted."""
     from partita.training.interruption import heed_interruptions
 
-    tagger = make_estimator(options, kind)
+    more = {}
+    if kind == "segmenter" and options.dictionary:
+        more["dictionaries"] = dict(map(read_phrases, options.dictionary))
+    tagger = make_estimator(options, kind, **more)
     files = read_lessons(options)
     labelled = files.labelled
     tagger.set_params(tag_column=labelled.column)

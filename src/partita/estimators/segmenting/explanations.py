@@ -1,6 +1,6 @@
 """What the weights of a segmenter say, and which of them made a decision."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from partita.estimators.explain import Cell, Contribution, Decision, Report, Tab
 from partita.estimators.segmenting.segment_model import BLOCK_NAMES, BLOCKS, SegmentModel
 from partita.estimators.tagging.explanations import Strength, TagExplanation
 from partita.text.attributes import Attributes
-from partita.text.sentences import listed
+from partita.text.sentences import listed, shown_words
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,20 @@ class SegmenterInspection(Report):
     n_segment_attributes: int
     n_weights: int
     n_nonzero: int
+    about: Mapping[str, Cell]
+    """What it learnt from, and how that ended."""
 
     def facts(self) -> dict[str, Cell]:
         """What it is, in a few lines."""
         return {
+            "model": "segmenter, a semi-Markov conditional random field",
+            **self.about,
             "types": f"{len(self.types)}: {', '.join(self.types)}",
             "scheme": self.scheme or "none",
             "words of the longest segments": self.longest,
             "attributes of words": self.n_attributes,
             "attributes of segments": self.n_segment_attributes,
-            "weights": self.n_weights,
-            "weights other than 0": self.n_nonzero,
+            "weights": f"{self.n_weights:,}, {self.n_nonzero:,} of them not 0",
         }
 
     def tables(self) -> Sequence[Table]:
@@ -61,7 +64,7 @@ class SegmenterInspection(Report):
 
 
 def inspect_segmenter(
-    model: SegmentModel, weights: FloatArray, n_features: int
+    model: SegmentModel, weights: FloatArray, n_features: int, about: Mapping[str, Cell]
 ) -> SegmenterInspection:
     """The strongest features and the transition table."""
     of_words, wholes, transitions = model.split(weights)
@@ -91,6 +94,7 @@ def inspect_segmenter(
         model.wholes.n_attributes,
         len(weights),
         int(np.count_nonzero(weights)),
+        about,
     )
 
 
@@ -134,16 +138,17 @@ def explain_segment(
             model, weights, encoded.words, encoded.wholes, rows, sign
         )
     ]
-    marginals = p.inference.marginals
+    marginals, words = p.inference.marginals, shown_words(sentence)
     return TagExplanation(
         word,
         Decision(
-            f"the segment of word {word}, counting from 0",
+            f"the segment of {words[word]!r} (word {word + 1})",
             _described(model, mine),
             _described(model, theirs),
             float(marginals[part]),
             float(marginals[_part(model, theirs)]),
         ),
+        words,
         tuple(model.spelling.tags_of(best)),
         tuple(model.spelling.tags_of(other)),
         netted(found),
@@ -162,8 +167,12 @@ def _part(model: SegmentModel, segment: tuple[int, int, int]) -> int:
 
 def _described(model: SegmentModel, segment: tuple[int, int, int]) -> str:
     first, end, kind = segment
-    words = f"word {first}" if end - first == 1 else f"words {first} to {end - 1}"
-    return f"{model.spelling.types[kind]} of {words}"
+    return f"{model.spelling.types[kind]} of {_words(first, end)}"
+
+
+def _words(first: int, end: int) -> str:
+    """The words of a segment as people count them."""
+    return f"word {end}" if end - first == 1 else f"words {first + 1} to {end}"
 
 
 def _contributions(
@@ -187,13 +196,14 @@ def _contributions(
             for attribute, value in zip(row.ids.tolist(), values.tolist(), strict=True):
                 label = f"{letters[block]}-{name} {model.features.name(attribute)}"
                 lead = sign * value * float(of_words[attribute, block, kind])
-                yield Contribution(f"word {word}", label, lead)
+                yield Contribution(_words(word, word + 1), label, lead)
         cell = first * model.wholes.longest + end - first - 1
         for attribute in wholes[cell : cell + 1].ids.tolist():
             label = f"{name} segment {model.wholes.name(attribute)}"
             lead = sign * float(of_wholes[attribute, kind])
-            yield Contribution(f"words {first} to {end - 1}", label, lead)
+            yield Contribution(_words(first, end), label, lead)
         if before is not None:
             label = f"{types[before]} -> {name}"
-            yield Contribution(f"word {first}", label, sign * float(transitions[before, kind]))
+            lead = sign * float(transitions[before, kind])
+            yield Contribution(_words(first, first + 1), label, lead)
         before = kind

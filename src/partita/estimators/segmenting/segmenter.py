@@ -105,8 +105,8 @@ class Segmenter(TagEstimator, Penalties, Descent, Uncertainty):
     )
     dictionaries: Mapping[str, Sequence[str]] | None = option(
         None,
-        "lists of phrases by name, such as places; whether a segment is in one of them, by words in "
-        "lower case, is a feature of it",
+        "lists of phrases by name, such as places; whether a segment is in one of them (in lower "
+        "case) is a feature of it",
         Check(_are_dictionaries, "lists of text by name", says_all=True),
         is_flag=False,
     )
@@ -150,6 +150,7 @@ class Segmenter(TagEstimator, Penalties, Descent, Uncertainty):
         material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
         model, training = fit_segmenter(self, material, held_out)
         self.model_, self.weights_, self.training_ = model, training.weights, training
+        self.about_ = material.about(training)
         return self
 
     @property
@@ -192,7 +193,7 @@ class Segmenter(TagEstimator, Penalties, Descent, Uncertainty):
     def inspect(self, n_features: int = 10) -> SegmenterInspection:
         """The strongest features for and against every type, and the transition table."""
         self._check_fitted()
-        return inspect_segmenter(self.model_, self.weights_, n_features)
+        return inspect_segmenter(self.model_, self.weights_, n_features, self.about_)
 
     def explain(self, sentence: Any, word: int) -> TagExplanation:
         """Which features put a word (counted from 0) into its segment, against the runner-up."""
