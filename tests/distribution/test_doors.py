@@ -115,13 +115,11 @@ def test_scores_that_cannot_be_added_up_are_an_error():
     graph = pt.Hypergraph([0, 1, 2, 2], [[], [], [0, 1], [1, 1]], 2)
     p = pt.HypergraphDistribution(graph, [0.0, 1e308, 0.0, 0.0])
     rng = np.random.default_rng(0)
-    for ask in (
-        lambda: p.sample(5, rng),
-        lambda: p.marginals,
-        lambda: p.argmax,
-        lambda: p.k_best(2),
-    ):
+    for ask in (lambda: p.sample(5, rng), lambda: p.marginals):
         with pytest.raises(ValueError, match=r"too large to be added up: one is 1e\+308"):
+            ask()
+    for ask in (lambda: p.argmax, lambda: p.k_best(2)):
+        with pytest.raises(ValueError, match=r"beyond the largest double, 1.8e\+308"):
             ask()
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, Number, Values
 from partita.distribution import entropies
-from partita.distribution.checks import check_comparable, check_support
-from partita.distribution.flat import FlatDistribution
-from partita.structures.base import Structure, Structures
+from partita.distribution.checks import COARSEST, check_comparable, check_precision
+from partita.distribution.flat import ADDABLE, FlatDistribution
+from partita.structures.base import Structure, Structures, too_large
 from partita.structures.batch import boolean_array, flat_vector, whole_number
 from partita.structures.doors import flat_scores, flat_values, shaped
 from partita.structures.forms import Form
@@ -28,6 +28,9 @@ else:
     """Something for every part: an array, or a named tuple of arrays."""
     One = TypeVar("One")
     """A structure of one sentence."""
+
+PRECISE = 2.0**32
+"""Scores up to this add up to sums whose differences have digits enough: nothing is looked at."""
 
 
 class Distribution(FlatDistribution, Generic[Parts, One]):
@@ -166,7 +169,7 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         >>> round(p.entropy, 6)  # -(0.25 log 0.25 + 0.75 log 0.75)
         0.562335
         """
-        return self._form.scalar(entropies.entropy(self))
+        return self._form.scalar(self._precise("the entropy", entropies.entropy(self)))
 
     def entropy_gradient(self) -> Parts:
         """Gradient of the entropy with respect to the scores: -covariance_product(scores).
@@ -176,6 +179,7 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         >>> p.entropy_gradient().unary.round(3)
         array([[ 0.206, -0.206]])
         """
+        self._precise("the gradient of the entropy", np.zeros(self.structures.n_sentences))
         return self._shaped(entropies.entropy_gradient(self))
 
     def cross_entropy(self, other: Self) -> Number:
@@ -188,7 +192,17 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         0.693147
         """
         self._check_comparable(other)
-        return self._form.scalar(entropies.cross_entropy(self, other))
+        with np.errstate(over="ignore"):
+            found = entropies.cross_entropy(self, other)
+        q = other.settled
+        if q.largest > PRECISE:
+            sizes = np.abs(q.scores)
+            added = np.maximum(self.flat_expectation(sizes), other.flat_expectation(sizes))
+            # What q forbids is infinitely surprising; that is no loss of digits.
+            is_forbidden = self.flat_expectation(q.scores) == -np.inf
+            added = np.where(is_forbidden, 0.0, added)
+            check_precision(self.structures, "the cross-entropy", found, added)
+        return self._form.scalar(found)
 
     def kl_divergence(self, other: Self) -> Number:
         """sum p log(p / q) = cross_entropy(other) - entropy.
@@ -198,7 +212,8 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         >>> p.kl_divergence(p)
         0.0
         """
-        return self.cross_entropy(other) - self.entropy
+        found = self.cross_entropy(other) - self.entropy
+        return self._form.scalar(self._precise("the divergence", np.atleast_1d(found)))
 
     def renyi_entropy(self, alpha: float) -> Number:
         """log(sum p^alpha) / (1 - alpha) = (A(alpha scores) - alpha A(scores)) / (1 - alpha).
@@ -214,7 +229,8 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         """
         if not alpha >= 0:
             raise ValueError(f"alpha is {alpha}; expected a number from 0 to infinity.")
-        return self._form.scalar(entropies.renyi_entropy(self, alpha))
+        found = entropies.renyi_entropy(self, alpha)
+        return self._form.scalar(self._precise("the entropy", found) if alpha > 0 else found)
 
     def n_best_entropy(self, k: int) -> Number:
         """Entropy of the k best structures alone, renormalised (Kim et al. 2006).
@@ -231,15 +247,25 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         entropies = []
         for found in lists:
             scores = np.array([score for _, score in found])
-            weights = np.exp(scores - scores[0])
-            log_total = np.log(weights.sum())
-            entropies.append(log_total - weights @ (scores - scores[0]) / weights.sum())
+            # Halves, since the difference of two doubles may be too large for one.
+            logs = scores / 2 - scores[0] / 2
+            logs = 2.0 * logs[logs > -1000.0]  # the rest have probability 0
+            weights = np.exp(logs)
+            entropies.append(np.log(weights.sum()) - weights @ logs / weights.sum())
         return self._form.scalar(np.array(entropies))
 
     def tempered(self, alpha: float) -> Self:
         """The distribution proportional to p^alpha: `alpha` times the scores, -inf kept."""
-        forbidden = self.scores == -np.inf
-        tempered = np.multiply(alpha, self.scores, out=self.scores.copy(), where=~forbidden)
+        allowed = self.scores > -np.inf
+        with np.errstate(over="ignore"):
+            tempered = np.multiply(alpha, self.scores, out=self.scores.copy(), where=allowed)
+        if alpha * self.largest == np.inf:
+            sentence = np.searchsorted(
+                self.structures.part_offsets,
+                np.flatnonzero(allowed & np.isinf(tempered))[0],
+                "right",
+            )
+            raise too_large(self.structures, self.scores, int(sentence) - 1)
         return self.with_scores(tempered)
 
     def restricted(self, allowed: Any) -> Self:
@@ -279,6 +305,8 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         """
         if not entropies.is_large(self.scores):
             return self
+        if self.largest > ADDABLE:
+            return self  # differences of scores may be beyond the largest double
         return self.with_scores(self.structures.centred(self.scores, self.inference))
 
     # ------------------------------------------------------------------ structures
@@ -309,7 +337,17 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         >>> round(np.exp(p.log_prob([1])).item(), 9)
         0.75
         """
-        return self.score(structure) - self.log_partition
+        counts, p = self.counts(structure), self.settled
+        score, log_partition = p.flat_score(counts), p.inference.log_partition
+        with np.errstate(over="ignore"):
+            found = score - log_partition
+        if p.largest > PRECISE:
+            sizes = np.where(counts > 0, np.abs(p.scores), 0.0)
+            added = self._sum_by_sentence("the sum of the scores", counts, sizes)
+            added = np.where(score == -np.inf, 0.0, np.maximum(added, np.abs(log_partition)))
+            added = np.where(found > COARSEST, np.maximum(added, p.largest), added)
+            check_precision(self.structures, "the log-probability", found, added)
+        return self._form.scalar(found)
 
     @property
     def count(self) -> Any:
@@ -355,7 +393,7 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         >>> p.max_marginals.unary.round(3)
         array([[0.   , 1.099]])
         """
-        return self._shaped(self.structures.max_marginals(self.scores), largest=True)
+        return self._shaped(self.flat_max_marginals(), largest=True)
 
     def k_best(self, k: int) -> list[Any]:
         """The k best structures as `(structure, score)`, best first; a list of lists for a batch.
@@ -367,9 +405,7 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         >>> [(tags.tolist(), round(score, 3)) for tags, score in p.k_best(3)]
         [([1], 1.099), ([0], 0.0)]
         """
-        best = self.structures.k_best(self.scores, whole_number("k", k, 1))
-        highest = np.array([found[0][1] if found else -np.inf for found in best])
-        check_support(self.structures, self.scores, highest)
+        best = self.flat_k_best(whole_number("k", k, 1))
         return self._form.join_k_best(self.structures, best)
 
     def sample(self, size: int, rng: np.random.Generator) -> Structure:
@@ -400,6 +436,17 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         return html(self)
 
     # ------------------------------------------------------------------ helpers
+
+    def _precise(self, what: str, found: FloatArray) -> FloatArray:
+        """An entropy, A - <scores, marginals>, if it is more than the rounding of both."""
+        p = self.settled
+        if p.largest > PRECISE:
+            possible = p.inference.marginals > 0.0
+            added = p.flat_expectation(np.where(possible, np.abs(p.scores), 0.0))
+            # It is not below 0, unless a log-partition was rounded by more than its own size.
+            added = np.where(found < -COARSEST, np.maximum(added, p.largest), added)
+            check_precision(self.structures, what, np.minimum(found, 0.0), added)
+        return found
 
     def _check_comparable(self, other: Self) -> None:
         check_comparable(self, other)

@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.structures.base import Inference, Structures
+from partita.structures.base import Inference, Structures, too_large
+
+COARSEST = 2.0**-10
+"""The rounding in nats up to which a small difference of large sums is given, not refused."""
 
 
 def check_shapes(sets: Structures, inference: Inference) -> None:
@@ -38,12 +41,38 @@ def check_support(sets: Structures, scores: FloatArray, values: FloatArray) -> N
             f"sentence {sentence} (counting from 0) has no structure: "
             f"{sets.why_empty(scores, sentence)}. Allow more parts, or leave the sentence out."
         )
-    mine = scores[sets.part_offsets[sentence] : sets.part_offsets[sentence + 1]]
-    largest = np.abs(mine[np.isfinite(mine)]).max(initial=0.0)
-    raise ValueError(
-        f"the scores of sentence {sentence} (counting from 0) are too large to be added up: one "
-        f"is {largest:.3g}. Scores are natural logarithms; subtract a constant, or scale them."
-    )
+    raise too_large(sets, scores, sentence)
+
+
+def check_precision(sets: Structures, what: str, found: FloatArray, added: FloatArray) -> None:
+    """A difference of sums, found for each sentence, is a number and more than their rounding.
+
+    `added` is the larger sum of absolute values; 0 where a difference is meant to be infinite.
+    """
+    rounding = 2.0**-52 * added
+    is_lost = rounding > COARSEST * np.maximum(1.0, np.abs(found))
+    is_lost |= (added > 0.0) & np.isinf(found)
+    if is_lost.any():
+        sentence = int(np.flatnonzero(is_lost)[0])
+        raise ValueError(
+            f"{what} of sentence {sentence} (counting from 0) is lost in rounding: scores add up "
+            f"to {added[sentence]:.3g}, whose last digit is worth {rounding[sentence]:.2g} nats. "
+            "Scores are natural logarithms; subtract a constant, or scale them."
+        )
+
+
+def restored(what: str, values: Any, unit: float) -> Any:
+    """Values in a unit, as numbers of their own; what is then beyond the doubles is an error."""
+    if unit == 1.0:
+        return values
+    with np.errstate(over="ignore"):
+        result = values * unit
+    if (np.isfinite(values) & ~np.isfinite(result)).any():
+        raise ValueError(
+            f"{what} is beyond the largest double, {np.finfo(np.float64).max:.3g}: the scores or "
+            "values it is a sum of are too large. Subtract a constant from them, or scale them."
+        )
+    return result
 
 
 def check_comparable(p: Any, other: Any) -> None:

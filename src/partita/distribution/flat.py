@@ -5,10 +5,13 @@ from functools import cached_property
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.distribution.checks import check_shape, check_shapes, check_support
+from partita.distribution.checks import check_shape, check_shapes, check_support, restored
 from partita.kernels import parts
-from partita.structures.base import Best, Inference, Structures
+from partita.structures.base import Best, Inference, Structure, Structures
 from partita.structures.batch import flat_vector
+
+ADDABLE, UNIT = 2.0**900, 2.0**128
+"""Numbers up to the first are added up as they are; larger ones in this unit."""
 
 
 class FlatDistribution:
@@ -34,7 +37,8 @@ class FlatDistribution:
         """
         inference = self.inference
         direction = flat_vector("direction", direction, self.structures.n_parts)
-        if not parts.all_finite(direction):
+        largest, is_finite = parts.largest(direction)
+        if not is_finite:
             possible = np.empty_like(direction)
             if not parts.clear_impossible(inference.marginals, direction, possible):
                 raise ValueError(
@@ -42,9 +46,13 @@ class FlatDistribution:
                     "finite numbers wherever the marginal is above 0."
                 )
             direction = possible
+            largest, _ = parts.largest(direction)
+        unit = UNIT if largest > ADDABLE else 1.0
+        if unit > 1.0:
+            direction = direction / unit
         product = self.structures.covariance_product(self.scores, inference, direction)
         check_shape(self.structures, "covariance_product", "values", product)
-        return product
+        return product if unit == 1.0 else restored("the covariance product", product, unit)
 
     def flat_expectation(self, values: FloatArray) -> FloatArray:
         """`expectation` of a flat vector over parts, for each sentence.
@@ -52,21 +60,60 @@ class FlatDistribution:
         0 times infinity is 0 here: a part that never occurs contributes nothing.
         """
         values = flat_vector("values", values, self.structures.n_parts)
-        return self._sum_by_sentence(self.inference.marginals, values)
+        return self._sum_by_sentence("the expectation", self.inference.marginals, values)
 
     def flat_score(self, counts: FloatArray) -> FloatArray:
         """Score of a structure per sentence given by its flat part counts."""
         counts = flat_vector("counts", counts, self.structures.n_parts)
-        return self._sum_by_sentence(counts, self.scores)
+        return self._sum_by_sentence("the score", counts, self.scores)
 
     @cached_property
     def best(self) -> Best:
         """The best structure of each sentence with its score."""
-        best = self.structures.argmax(self.scores)
+        scores, unit = self._addable
+        best = self.structures.argmax(scores)
         check_support(self.structures, self.scores, best.scores)
-        return best
+        return Best(best.structures, restored("the best score", best.scores, unit))
 
-    def _sum_by_sentence(self, counts: FloatArray, values: FloatArray) -> FloatArray:
-        sums = np.empty(self.structures.n_sentences)
-        parts.sum_products(counts, values, self.structures.part_offsets, sums)
+    def flat_max_marginals(self) -> FloatArray:
+        """`max_marginals` as a flat vector over parts."""
+        scores, unit = self._addable
+        found: FloatArray = restored("a max-marginal", self.structures.max_marginals(scores), unit)
+        return found
+
+    def flat_k_best(self, k: int) -> list[list[tuple[Structure, float]]]:
+        """The k best structures of each sentence and their scores."""
+        scores, unit = self._addable
+        best = self.structures.k_best(scores, k)
+        highest = np.array([found[0][1] if found else -np.inf for found in best])
+        check_support(self.structures, self.scores, highest)
+        if unit == 1.0:
+            return best
+        return [
+            [(structure, float(restored("a score", score, unit))) for structure, score in found]
+            for found in best
+        ]
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest absolute value of the scores that are finite."""
+        return float(parts.largest(self.scores)[0])
+
+    @cached_property
+    def _addable(self) -> tuple[FloatArray, float]:
+        """Scores whose sums do not overflow, and the unit they are in.
+
+        Best structures are the same in any unit, and a power of two costs no digits.
+        """
+        if self.largest <= ADDABLE:
+            return self.scores, 1.0
+        return self.scores / UNIT, UNIT
+
+    def _sum_by_sentence(self, what: str, counts: FloatArray, values: FloatArray) -> FloatArray:
+        """sum over the parts of each sentence of counts * values."""
+        offsets, sums = self.structures.part_offsets, np.empty(self.structures.n_sentences)
+        parts.sum_products(counts, values, offsets, sums)
+        if not np.isfinite(sums).all() and parts.largest(values)[0] > ADDABLE:
+            parts.sum_products(counts, values / UNIT, offsets, sums)
+            sums = restored(what, sums, UNIT)
         return sums

@@ -3,7 +3,7 @@
 import numpy as np
 
 from partita.kernels.jit import kernel
-from partita.kernels.simd.lanes import N_LANES, broadcast, load, select
+from partita.kernels.simd.lanes import N_LANES, broadcast, lane, load, maximum, minimum, select
 from partita.kernels.simd.lanes import total as lane_total
 
 
@@ -26,16 +26,25 @@ def sum_products(counts, values, part_offsets, out):
 
 
 @kernel
-def all_finite(values):
-    """Whether no value is NaN or infinite."""
+def largest(values):
+    """The largest absolute value, of the finite ones; and whether all of them are finite."""
     # 0 times a finite number is 0, and 0 times anything else is NaN.
     whole = len(values) - len(values) % N_LANES
     zeros, rest = broadcast(0.0), 0.0
+    high, low, most = broadcast(0.0), broadcast(0.0), 0.0
     for part in range(0, whole, N_LANES):
-        zeros = zeros + load(values, part) * 0.0
+        value = load(values, part)
+        zero = value * 0.0
+        zeros = zeros + zero
+        finite = select(zero == 0.0, value, 0.0)
+        high, low = maximum(finite, high), minimum(finite, low)
     for part in range(whole, len(values)):
         rest += values[part] * 0.0
-    return lane_total(zeros) + rest == 0.0
+        if abs(values[part]) < np.inf:
+            most = max(most, abs(values[part]))
+    for index in range(N_LANES):
+        most = max(most, lane(high, index), -lane(low, index))
+    return most, lane_total(zeros) + rest == 0.0
 
 
 @kernel

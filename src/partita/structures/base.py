@@ -198,6 +198,17 @@ class Structures(ABC):
         return structure
 
 
+def too_large(structures: Structures, scores: FloatArray, sentence: int) -> ValueError:
+    """The error of a sentence whose scores have sums beyond the largest double."""
+    offsets = structures.part_offsets
+    mine = scores[offsets[sentence] : offsets[sentence + 1]]
+    largest = np.abs(mine[np.isfinite(mine)]).max(initial=0.0)
+    return ValueError(
+        f"the scores of sentence {sentence} (counting from 0) are too large to be added up: one "
+        f"is {largest:.3g}. Scores are natural logarithms; subtract a constant, or scale them."
+    )
+
+
 def covariance_from_products(
     structures: Structures,
     scores: FloatArray,

@@ -17,7 +17,7 @@ from partita.kernels.chains import scaled as chain_scaled
 from partita.kernels.chains import scaled_covariance as chain_scaled_covariance
 from partita.kernels.simd.lanes import N_LANES
 from partita.structures.array_structures import ArrayStructures
-from partita.structures.base import Best, Inference, Structure
+from partita.structures.base import Best, Inference, Structure, too_large
 from partita.structures.batch import largest_finite, offsets, pieces, where_false
 from partita.structures.counting import count_sequences
 from partita.structures.part_arrays import PartArray
@@ -145,7 +145,10 @@ class Chains(ArrayStructures):
             n_words, start = int(self.n_words[sentence]), int(self.part_offsets[sentence])
             uniforms = rng.random((size, n_words))
             tags = np.empty((size, n_words), dtype=np.int64)
-            chain_sample.sample(scores, start, self.n_tags, self._table_stride, uniforms, tags)
+            if not chain_sample.sample(
+                scores, start, self.n_tags, self._table_stride, uniforms, tags
+            ):
+                raise too_large(self, scores, sentence)
             samples.append(tags)
         return samples
 

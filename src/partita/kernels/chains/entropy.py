@@ -99,12 +99,13 @@ def mixed_entropy(logs, entropies):
     total = 0.0
     for i in range(len(logs)):
         total += math.exp(logs[i] - largest)
-    log_total = largest + math.log(total)
-    entropy = 0.0
+    entropy, log_total = 0.0, math.log(total)
     for i in range(len(logs)):
-        if logs[i] > -np.inf:
-            entropy += math.exp(logs[i] - log_total) * (entropies[i] + log_total - logs[i])
-    return log_total, entropy
+        weight = math.exp(logs[i] - largest)
+        if weight > 0.0:
+            # Against the largest, not the log-sum, which may be so large that it has no decimals.
+            entropy += weight / total * (entropies[i] + log_total - (logs[i] - largest))
+    return largest + log_total, entropy
 
 
 @kernel

@@ -1,4 +1,11 @@
-"""Forward-backward in logarithms: never underflows; slower than the scaled recursion.
+"""Forward in logarithms, back in probabilities: never underflows; slower than the scaled recursion.
+
+The way back has no logarithms: p(i at t-1 | j at t) comes from the forward messages alone, and
+
+    p(i at t-1, j at t) = p(j at t) p(i at t-1 | j at t)
+
+so that the marginals of words and transitions are those of one distribution whatever the size of
+the scores, even where the rounding of their sums is more than a nat.
 
 In all chain kernels `start` is the first part of a sentence: its unary scores, n_words rows of
 n_tags, and behind them the transition tables. The table that leads to word t starts
@@ -36,84 +43,49 @@ def forward(scores, start, n_tags, stride, alpha):
 
 
 @kernel
-def backward(scores, start, n_tags, stride, beta):
-    """beta[t, i] = log sum over suffixes behind tag i at word t, scores from t+1 on included.
-
-    beta[t, i] = log sum_j exp(pairwise[t, i, j] + unary[t+1, j] + beta[t+1, j])
-    """
-    n_words = len(beta)
-    beta[n_words - 1, :] = 0.0
-    for t in range(n_words - 2, -1, -1):
-        table = start + n_words * n_tags + t * stride
-        unary = start + (t + 1) * n_tags
-        for i in range(n_tags):
-            largest = -np.inf
-            for j in range(n_tags):
-                largest = max(
-                    largest, scores[table + i * n_tags + j] + scores[unary + j] + beta[t + 1, j]
-                )
-            beta[t, i] = -np.inf
-            if largest > -np.inf:
-                total = 0.0
-                for j in range(n_tags):
-                    term = scores[table + i * n_tags + j] + scores[unary + j] + beta[t + 1, j]
-                    total += math.exp(term - largest)
-                beta[t, i] = largest + math.log(total)
-
-
-@kernel
-def log_sum(values):
-    """log sum exp of an array; -inf for no mass at all."""
-    largest = values.max()
+def shares(logs, out):
+    """out = exp(logs), divided by their sum; zeros where there is no mass. Returns the log-sum."""
+    largest = -np.inf
+    for k in range(len(logs)):
+        largest = max(largest, logs[k])
     if largest == -np.inf:
+        for k in range(len(logs)):
+            out[k] = 0.0
         return largest
     total = 0.0
-    for value in values:
-        total += math.exp(value - largest)
+    for k in range(len(logs)):
+        out[k] = math.exp(logs[k] - largest)
+        total += out[k]
+    for k in range(len(logs)):
+        out[k] /= total
     return largest + math.log(total)
-
-
-@kernel
-def add_normalised(logs, out, first):
-    """out[first:] += exp(logs), divided by their sum.
-
-    Dividing by the sum instead of exp(log-partition) keeps rows summing to 1 to the last bit even
-    where the logarithms are so large that their own rounding is 1e-12.
-    """
-    largest = logs.max()
-    total = 0.0
-    for k in range(len(logs)):
-        logs[k] = math.exp(logs[k] - largest)
-        total += logs[k]
-    for k in range(len(logs)):
-        out[first + k] += logs[k] / total
 
 
 @kernel
 def marginals(scores, part_offsets, word_offsets, n_tags, stride, sentences, log_partition, out):
     """Log-partition and marginals of the named sentences of a batch.
 
-    p(i at t, j at t+1) ~ exp(alpha[t, i] + pairwise[t, i, j] + unary[t+1, j] + beta[t+1, j])
+    p(i at t-1 | j at t) ~ exp(alpha[t-1, i] + pairwise[t-1, i, j])
     """
-    pair = np.empty(n_tags * n_tags)
+    logs, share = np.empty(n_tags), np.empty(n_tags)
     for sentence in sentences:
         start, end = part_offsets[sentence], part_offsets[sentence + 1]
         n_words = word_offsets[sentence + 1] - word_offsets[sentence]
         alpha = np.empty((n_words, n_tags))
-        beta = np.empty((n_words, n_tags))
         forward(scores, start, n_tags, stride, alpha)
-        log_partition[sentence] = log_sum(alpha[n_words - 1])
-        out[start:end] = 0.0
-        if log_partition[sentence] == -np.inf:
-            continue
-        backward(scores, start, n_tags, stride, beta)
-        for t in range(n_words - 1):
-            table = start + n_words * n_tags + t * stride
-            for i in range(n_tags):
-                for j in range(n_tags):
-                    behind = scores[start + (t + 1) * n_tags + j] + beta[t + 1, j]
-                    cell = i * n_tags + j
-                    pair[cell] = alpha[t, i] + scores[table + cell] + behind
-            add_normalised(pair, out, table)
-        for t in range(n_words):
-            add_normalised(alpha[t] + beta[t], out, start + t * n_tags)
+        for part in range(start, end):
+            out[part] = 0.0
+        log_partition[sentence] = shares(alpha[n_words - 1], share)
+        for j in range(n_tags):
+            out[start + (n_words - 1) * n_tags + j] = share[j]
+        for t in range(n_words - 1, 0, -1):
+            table, before = start + n_words * n_tags + (t - 1) * stride, start + (t - 1) * n_tags
+            for j in range(n_tags):
+                p = out[start + t * n_tags + j]
+                if p > 0.0:
+                    for i in range(n_tags):
+                        logs[i] = alpha[t - 1, i] + scores[table + i * n_tags + j]
+                    shares(logs, share)
+                    for i in range(n_tags):
+                        out[before + i] += p * share[i]
+                        out[table + i * n_tags + j] += p * share[i]

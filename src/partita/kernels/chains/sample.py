@@ -30,13 +30,17 @@ def draw(logs, uniform, weights):
 
 @kernel
 def sample(scores, start, n_tags, stride, uniforms, tags):
-    """Fill tags[sample, word], right to left.
+    """Fill tags[sample, word], right to left; returns whether all sums were numbers.
 
     p(tag i at t-1 | tag j at t) is proportional to exp(alpha[t-1, i] + pairwise[t-1, i, j]).
     """
     size, n_words = tags.shape
     alpha = np.empty((n_words, n_tags))
     forward(scores, start, n_tags, stride, alpha)
+    for t in range(n_words):
+        for j in range(n_tags):
+            if not alpha[t, j] < np.inf:
+                return False
     logs = np.empty(n_tags)
     weights = np.empty(n_tags)
     for item in range(size):
@@ -48,3 +52,4 @@ def sample(scores, start, n_tags, stride, uniforms, tags):
                 logs[i] = alpha[t - 1, i] + scores[table + i * n_tags + tag]
             tag = draw(logs, uniforms[item, t - 1], weights)
             tags[item, t - 1] = tag
+    return True

@@ -63,7 +63,8 @@ def inside_and_weights(scores, parts, star_offsets, tails, tail_offsets, inside,
     """inside[v] = log sum over edges e into v of exp(score[e] + sum over tails u of inside[u]).
 
     weights[e] is the exponential, divided by the largest, and units[v] = 1 / their sum. A node
-    without derivation has inside -inf, unit 0 and weights 0.
+    without derivation has inside -inf, unit 0 and weights 0; one whose sums are beyond the doubles
+    has inside infinity, and so has every node that it can be part of.
     """
     for node in range(len(star_offsets) - 1):
         first, end = star_offsets[node], star_offsets[node + 1]
@@ -74,7 +75,7 @@ def inside_and_weights(scores, parts, star_offsets, tails, tail_offsets, inside,
             if value > largest:
                 largest = value
         inside[node] = largest
-        if largest == -np.inf:
+        if not abs(largest) < np.inf:
             weights[first:end] = 0.0
             units[node] = 0.0
         elif end - first == 1:

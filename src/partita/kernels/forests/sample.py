@@ -20,16 +20,21 @@ def cumulate(weights, star_offsets, cumulative):
 def draw(cumulative, first, end, uniform):
     """The first place whose running sum exceeds the uniform number's part of the total.
 
-    A place of weight 0 adds nothing to the sum, so it is never the first.
+    A place of weight 0 adds nothing to the sum, so it is never the first. Whatever the numbers are,
+    the answer is one of the places.
     """
     threshold = uniform * cumulative[end - 1]
-    while first < end:
-        middle = (first + end) // 2
+    low, high = first, end - 1
+    while low < high:
+        middle = (low + high) // 2
         if cumulative[middle] > threshold:
-            end = middle
+            high = middle
         else:
-            first = middle + 1
-    return first
+            low = middle + 1
+    # Rounding may put the threshold at the total: step back to a place that has weight.
+    while low > first and cumulative[low] == cumulative[low - 1]:
+        low -= 1
+    return low
 
 
 @kernel

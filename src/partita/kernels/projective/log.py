@@ -1,16 +1,19 @@
-"""Eisner's inside-outside in logarithms: never underflows; slower than `projective.scaled`.
+"""Eisner's algorithm, inside in logarithms and down in probabilities: never underflows.
+
+It takes the sentences whose numbers `projective.scaled` cannot hold, and is slower. Inside values
+say how likely each split of an item is, given the item, so that from the top down every item gets
+the number of times that it is expected in a tree, its count. Counts are sums of products of such
+shares, hence those of one distribution over trees whatever the size of the scores, even where the
+rounding of their sums is more than a nat.
 
 For the covariance product stands beside the logarithm of each item its mean: the expected
-direction of the arcs in it (or around it), given the item. Means are averages, so they stay as
-small as the direction; with them,
-
-    product(arc) = p(arc) (mean inside + mean outside - E),
-
-where E is the same sum, expected over the heads of the word. Without a direction `means` is None,
-and nothing of this is compiled.
+direction of the arcs in it, given the item, which is the derivative of the logarithm; and beside
+each count its derivative. The means stay as small as the direction. Without a direction `means` is
+None, and nothing of this is compiled.
 
 With `best_only` every sum becomes a maximum, and the same charts hold scores of best trees.
-One sentence has all its charts in one flat array, as in `side_by_side` but with one lane.
+One sentence has all its charts in one flat array, as in `side_by_side` but with one lane; the
+counts of a span stand at [i, j] only, i < j, and those of an arc at [head, modifier].
 """
 
 import math
@@ -66,17 +69,6 @@ def log_dot(values, means, first, second, n_terms, best_only):
     return highest + math.log(total), moment / total
 
 
-@step
-def log_add(a, mean_a, b, mean_b, best_only):
-    """log(e^a + e^b), and the mean of both means."""
-    highest = max(a, b)
-    if best_only or highest == -np.inf:
-        return highest, 0.0
-    weight_a, weight_b = math.exp(a - highest), math.exp(b - highest)
-    total = weight_a + weight_b
-    return highest + math.log(total), (weight_a * mean_a + weight_b * mean_b) / total
-
-
 @pasted
 def put(values, means, at, start, i, j, value, mean):
     """Store an item of a span at [i, j] and [j, i] of the chart at `start`."""
@@ -129,82 +121,107 @@ def inside(values, means, at, single_root, best_only):
 
 
 @step
-def outer_right(values, means, at, i, j, best_only):
-    """right'[i, j] = sum_(k>j) pair'[i, k] left[j+1, k] + sum_(k<i) right'[k, j] arc_to[i, k]."""
-    row, column = i * at.stride, j * at.stride
-    n_after = at.n_words - j
-    a, mean_a = log_dot(
-        values, means, at.outer_pair + row + j + 1, at.left + column + at.stride + j + 1,
-        n_after, best_only,
-    )  # fmt: skip
-    b, mean_b = log_dot(values, means, at.outer_right + column, at.arc_to + row, i, best_only)
-    return log_add(a, mean_a, b, mean_b, best_only)
+def share_down(values, means, count, moved, first, second, to_first, to_second, n_terms):
+    """An item's count goes to the two parts of each split, in proportion to w[k] = e^(a[k] + b[k]).
+
+    The rows a and b of `values` start at `first` and `second`; split k adds count * w[k], for
+    shares w that sum to 1, to the cell k steps behind each of the places `to_first` and
+    `to_second`, (cell, step). Since w'[k] = w[k] (mean[k] - mean), the derivative is
+
+        count' w[k] + count w[k] (mean[k] - mean),     mean = sum_k w[k] mean[k]
+    """
+    highest, total, mean = -np.inf, 0.0, 0.0
+    for k in range(n_terms):
+        highest = max(highest, values[first + k] + values[second + k])
+    for k in range(n_terms):
+        weight = exponential(values[first + k] + values[second + k] - highest)
+        total += weight
+        if means is not None:
+            mean += weight * (means[first + k] + means[second + k])
+    for k in range(n_terms):
+        share = exponential(values[first + k] + values[second + k] - highest) / total
+        a, b = to_first[0] + k * to_first[1], to_second[0] + k * to_second[1]
+        values[a] += count * share
+        values[b] += count * share
+        if means is not None:
+            change = share * (moved + count * (means[first + k] + means[second + k] - mean / total))
+            means[a] += change
+            means[b] += change
 
 
 @step
-def outer_left(values, means, at, i, j, best_only):
-    """left'[i, j] = sum_(k>j) left'[i, k] arc_to[j, k] + sum_(k<i) pair'[k, j] right[k, i-1]."""
-    row, column = i * at.stride, j * at.stride
-    n_after = at.n_words - j
-    a, mean_a = log_dot(
-        values, means, at.outer_left + row + j + 1, at.arc_to + column + j + 1, n_after, best_only
-    )
-    b, mean_b = log_dot(
-        values, means, at.outer_pair + column, at.right + row - at.stride, i, best_only
-    )
-    return log_add(a, mean_a, b, mean_b, best_only)
-
-
-@pasted
-def put_outer_arc(values, means, cell, value, mean):
-    """Store the outside value of an arc."""
-    values[cell] = value
-    if means is not None:
-        means[cell] = mean
+def reach_down(values, reached, first, second, to_first, to_second, n_terms):
+    """The same for best trees: a split costs the tree that reached the item what it lacks."""
+    highest = -np.inf
+    for k in range(n_terms):
+        highest = max(highest, values[first + k] + values[second + k])
+    for k in range(n_terms):
+        score = reached + (values[first + k] + values[second + k] - highest)
+        a, b = to_first[0] + k * to_first[1], to_second[0] + k * to_second[1]
+        values[a] = max(values[a], score)
+        values[b] = max(values[b], score)
 
 
 @step
-def outside_span(values, means, at, i, j, best_only):
-    """arc'[i, j] = sum_(k>=j) right'[i, k] right[j, k], its mirror image, and pair'[i, j]."""
-    row, column = i * at.stride, j * at.stride
-    left, mean = outer_left(values, means, at, i, j, best_only)
-    put(values, means, at, at.outer_left, i, j, left, mean)
-    ahead, mean_ahead = log_dot(
-        values, means, at.outer_right + row + j, at.right + column + j,
-        at.n_words - j + 1, best_only,
+def take_apart(values, means, cell, first, second, to_first, to_second, n_terms, best_only):
+    """`share_down` or `reach_down` of the item whose count stands at `cell`, if it is in a tree."""
+    if best_only:
+        if values[cell] > -np.inf:
+            reach_down(values, values[cell], first, second, to_first, to_second, n_terms)
+    elif values[cell] > 0.0:
+        moved = 0.0 if means is None else means[cell]
+        share_down(values, means, values[cell], moved, first, second, to_first, to_second, n_terms)
+
+
+@step
+def outside_span(values, means, at, i, j, single_root, best_only):
+    """Take the items of the span i < j apart: their counts are complete; see `inside_span`."""
+    row, column, stride = i * at.stride, j * at.stride, at.stride
+    take_apart(
+        values, means, at.outer_right + row + j, at.arc + row + i + 1, at.right + column + i + 1,
+        (at.outer_arc + row + i + 1, 1), (at.outer_right + row + stride + j, stride),
+        j - i, best_only,
     )  # fmt: skip
-    back, mean_back = log_dot(
-        values, means, at.outer_left + column, at.left + row, i + 1, best_only
-    )
-    put_outer_arc(values, means, at.outer_arc + row + j, ahead, mean_ahead)
-    put_outer_arc(values, means, at.outer_arc + column + i, back, mean_back)
-    ahead, back = ahead + values[at.weight + row + j], back + values[at.weight + column + i]
-    if means is not None:
-        mean_ahead += means[at.weight + row + j]
-        mean_back += means[at.weight + column + i]
-    pair, mean = log_add(ahead, mean_ahead, back, mean_back, best_only)
-    put(values, means, at, at.outer_pair, i, j, pair, mean)
+    take_apart(
+        values, means, at.outer_left + row + j, at.left + row + i, at.arc + column + i,
+        (at.outer_left + row + i, 1), (at.outer_arc + column + i, 1), j - i, best_only,
+    )  # fmt: skip
+    # Two halves that meet belong to the arc either way.
+    pair, ahead, back = at.outer_pair + row + j, at.outer_arc + row + j, at.outer_arc + column + i
+    if best_only:
+        values[pair] = max(values[ahead], values[back])
+    else:
+        values[pair] = values[ahead] + values[back]
+        if means is not None:
+            means[pair] = means[ahead] + means[back]
+    take_apart(
+        values, means, pair, at.right + row + i, at.left + column + i + 1,
+        (at.outer_right + row + i, 1), (at.outer_left + row + stride + j, stride),
+        1 if single_root and i == 0 else j - i, best_only,
+    )  # fmt: skip
 
 
 @step
 def outside(values, means, at, single_root, best_only):
-    """All spans from the widest to the narrowest; the whole sentence has outside value 1."""
+    """All counts, from the widest span to the narrowest; the whole sentence counts once.
+
+    With `best_only` the score of the best tree with each item, -inf where there is none.
+    """
+    whole = at.right + at.n_words
+    for cell in range(at.outer_right, at.end):
+        values[cell] = -np.inf if best_only else 0.0
+    values[at.outer_right + at.n_words] = values[whole] if best_only else 1.0
     for i in range(at.n_words):
         for j in range(at.n_words, i, -1):
-            right, mean = 0.0, 0.0
-            if i > 0 or j < at.n_words:
-                right, mean = outer_right(values, means, at, i, j, best_only)
-            if single_root and i == 0 and j < at.n_words:
-                right = -np.inf
-            put(values, means, at, at.outer_right, i, j, right, mean)
-            outside_span(values, means, at, i, j, best_only)
+            outside_span(values, means, at, i, j, single_root, best_only)
 
 
 @step
 def prepare(scores, direction, start, at, values, means):
     """Scores relative to each word's best arc, as weights; returns what was taken out.
 
-    Every word has exactly one head, so the same amount is taken out of every tree. The charts have
+    Every word has exactly one head, so the same amount is taken out of every tree, and likewise of
+    the direction, which leaves less to cancel. The charts have
     as many cells as the sentence has arcs, which start at `start`.
     """
     values[:] = -np.inf
@@ -212,10 +229,11 @@ def prepare(scores, direction, start, at, values, means):
         means[:] = 0.0
     shift = 0.0
     for modifier in range(1, at.stride):
-        best = -np.inf
+        best, best_cell = -np.inf, start
         for head in range(at.stride):
-            if head != modifier:
-                best = max(best, scores[start + head * at.stride + modifier])
+            cell = start + head * at.stride + modifier
+            if head != modifier and scores[cell] > best:
+                best, best_cell = scores[cell], cell
         if best > -np.inf:
             shift += best
             for head in range(at.stride):
@@ -223,33 +241,8 @@ def prepare(scores, direction, start, at, values, means):
                     cell = head * at.stride + modifier
                     values[cell] = scores[start + cell] - best
                     if means is not None:
-                        means[cell] = direction[start + cell]
+                        means[cell] = direction[start + cell] - direction[best_cell]
     return shift
-
-
-@step
-def share_out(values, means, at, start, marginals, product):
-    """Marginals and covariance product, from arcs and their outside values.
-
-    The heads of a word share a probability of 1 exactly, even where the logarithms are so large
-    that their own rounding shows.
-    """
-    for modifier in range(1, at.stride):
-        highest, total, expected = -np.inf, 0.0, 0.0
-        for cell in range(modifier, at.right, at.stride):
-            highest = max(highest, values[at.arc + cell] + values[at.outer_arc + cell])
-        for cell in range(modifier, at.right, at.stride):
-            weight = math.exp(values[at.arc + cell] + values[at.outer_arc + cell] - highest)
-            marginals[start + cell] = weight
-            total += weight
-            if means is not None:
-                expected += weight * (means[at.arc + cell] + means[at.outer_arc + cell])
-        for cell in range(modifier, at.right, at.stride):
-            p = marginals[start + cell] / total
-            marginals[start + cell] = p
-            if means is not None:
-                mean = means[at.arc + cell] + means[at.outer_arc + cell]
-                product[start + cell] = p * (mean - expected / total)
 
 
 @step
@@ -263,7 +256,10 @@ def sum_trees(scores, direction, start, at, single_root, values, means, marginal
     total = inside(values, means, at, single_root, False)
     if total > -np.inf:
         outside(values, means, at, single_root, False)
-        share_out(values, means, at, start, marginals, product)
+        for cell in range(at.right):
+            marginals[start + cell] = values[at.outer_arc + cell]
+            if means is not None:
+                product[start + cell] = means[at.outer_arc + cell]
     return shift + total
 
 
@@ -290,7 +286,7 @@ def covariance_product(
 
 @kernel
 def max_marginals(scores, part_offsets, n_words, single_root, out):
-    """For each arc the score of the best tree that uses it: best inside plus best outside."""
+    """For each arc the score of the best tree that uses it; -inf where none does."""
     for sentence in range(len(n_words)):
         start, at = part_offsets[sentence], layout(n_words[sentence])
         values = np.empty(at.end)
@@ -298,7 +294,7 @@ def max_marginals(scores, part_offsets, n_words, single_root, out):
         inside(values, None, at, single_root, True)
         outside(values, None, at, single_root, True)
         for cell in range(at.right):
-            out[start + cell] = shift + (values[at.arc + cell] + values[at.outer_arc + cell])
+            out[start + cell] = shift + values[at.outer_arc + cell]
 
 
 @kernel

@@ -7,6 +7,8 @@ or overflows. In arrays the pair is the last axis.
 
 import math
 
+import numpy as np
+
 from partita.kernels.jit import kernel
 
 ZERO = (0.0, 0.0)
@@ -16,6 +18,9 @@ _MOST, _LEAST = 2.0**256, 2.0**-256
 # 512 log 2; the high part ends in zero bits, so that its product with an exponent is exact.
 _LOG_HIGH = 512 * 0.6931471803691238
 _LOG_LOW = 512 * 1.9082149292705877e-10
+_LOG = _LOG_HIGH + _LOG_LOW
+# Exponents below this have products with the high part that are exact.
+_EXACT = 2.0**21
 
 
 @kernel
@@ -74,8 +79,14 @@ def exponential(x):
     """e^x of a double; 0 at -inf."""
     if x == -math.inf:
         return 0.0, 0.0
-    e = math.floor(x / _LOG_HIGH + 0.5)
-    return widen(math.exp((x - e * _LOG_HIGH) - e * _LOG_LOW), e)
+    e = np.floor(x / _LOG + 0.5)
+    rest = (x - e * _LOG_HIGH) - e * _LOG_LOW
+    if abs(e) >= _EXACT:
+        # The products above would be rounded by more than their difference; this is exact, with a
+        # unit that is wrong by less than x is.
+        rest = np.fmod(x, _LOG)
+        e = np.rint((x - rest) / _LOG)
+    return widen(math.exp(rest), e)
 
 
 @kernel

@@ -28,14 +28,23 @@ NEW, ON_PATH, IN_TREE = 0, 1, 2
 
 
 @kernel
-def load_rows(arcs, first, n_words, rows):
-    """rows[modifier, head] = arcs[head, modifier], with -inf on the diagonal; row 0 is not used."""
+def load_rows(arcs, first, n_words, single_root, rows):
+    """rows[modifier, head] = arcs[head, modifier], with -inf on the diagonal; row 0 is not used.
+
+    Every tree with a single root has one arc from it, so the best of these is taken out: however
+    large they are, differences between trees keep their digits.
+    """
     width = n_words + 1
     for i in range(width):
         for j in range(1, width):
             rows[j, i] = arcs[first + i * width + j]
+    highest = -np.inf
     for j in range(1, width):
         rows[j, j] = -np.inf
+        highest = max(highest, rows[j, 0])
+    if single_root and highest > -np.inf:
+        for j in range(1, width):
+            rows[j, 0] -= highest
 
 
 @kernel
@@ -144,7 +153,7 @@ def best_trees(arcs, arc_offsets, word_offsets, n_words, single_root, heads, sco
         n, first = n_words[b], arc_offsets[b]
         rows, enter, nodes, best = scratch(n)
         found = heads[word_offsets[b] : word_offsets[b + 1]]
-        load_rows(arcs, first, n, rows)
+        load_rows(arcs, first, n, single_root, rows)
         scores[b] = -np.inf
         found[:] = 0
         if arborescence(rows, single_root, enter, nodes, best, found):
@@ -170,7 +179,7 @@ def max_marginals(arcs, arc_offsets, n_words, single_root, out):
         out[first : arc_offsets[b + 1]] = -np.inf
         rows, enter, nodes, best = scratch(n)
         kept = np.empty_like(rows)
-        load_rows(arcs, first, n, kept)
+        load_rows(arcs, first, n, single_root, kept)
         found, heads = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         rows[:] = kept
         if not arborescence(rows, single_root, enter, nodes, best, found):
@@ -200,7 +209,7 @@ def branches(arcs, first, n_words, single_root, tree, branch, forbidden, heads, 
     """
     rows, enter, nodes, best = scratch(n_words)
     kept = np.empty_like(rows)
-    load_rows(arcs, first, n_words, kept)
+    load_rows(arcs, first, n_words, single_root, kept)
     for j in range(branch):
         value = kept[j + 1, tree[j]]
         kept[j + 1, :] = -np.inf

@@ -26,6 +26,9 @@ from partita.kernels.simd.wide import (
 )
 from partita.kernels.spanning.arborescence import arborescence, load_rows, scratch
 
+# The largest sum of scores whose exponential has an exponent that is exact.
+LARGEST = 2.0**60
+
 
 @kernel
 def get(array, i, j):
@@ -41,39 +44,54 @@ def put(array, i, j, x):
 
 @kernel
 def elimination_order(arcs, n_words, single_root):
-    """The words in an order in which the first leads to all others; empty if there is no tree.
+    """The words in an order in which the first leads to all others, and the heads of the best tree.
 
-    With a single root that is the root word of the best tree.
+    With a single root that is the root word of the best tree. Empty if there is no tree.
     """
     order = np.arange(n_words + 1)
     rows, enter, nodes, best = scratch(n_words)
     heads = np.zeros(n_words, dtype=np.int64)
-    load_rows(arcs, 0, n_words, rows)
+    load_rows(arcs, 0, n_words, single_root, rows)
+    # Sums and differences of the largest doubles must not overflow.
+    rows *= 2.0**-64
     if not arborescence(rows, single_root, enter, nodes, best, heads):
-        return order[:0]
+        return order[:0], heads
     if single_root:
         for j in range(1, n_words + 1):
             if heads[j - 1] == 0:
                 order[1], order[j] = j, 1
-    return order
+    return order, heads
 
 
 @kernel
-def load_weights(arcs, direction, order, weights, moved):
-    """weights = exp(arcs - best of each word), moved = weights * direction; sums the bests."""
+def load_weights(arcs, direction, order, heads, single_root, weights, moved):
+    """weights = exp(arcs - that of the best tree), moved = weights * direction; sums that tree.
+
+    The best arc of a word may be in no good tree; to take it out of all of them, and put it back
+    by the logarithms of the rest, would lose the digits of the sum.
+
+    Exponents of products of weights must be whole numbers, so below 2^53, which bounds the scores.
+    An arc that is worse by more than all others together can make good is in no tree that counts;
+    where one is better by that much the result is not a number.
+    """
     n_nodes = len(order)
-    shift = 0.0
+    bound = LARGEST / n_nodes
+    # With a single root, word 1 of the order has the root arc, and every tree has one of those.
+    root = arcs[order[1]] if single_root else 0.0
+    shift = root
     weights[:], moved[:] = 0.0, 0.0
     for j in range(1, n_nodes):
-        best = -np.inf
-        for i in range(n_nodes):
-            if i != j:
-                best = max(best, arcs[order[i] * n_nodes + order[j]])
+        best = 0.0
+        if not (single_root and j == 1):
+            best = arcs[heads[order[j] - 1] * n_nodes + order[j]]
         shift += best
         for i in range(n_nodes):
             if i != j:
                 part = order[i] * n_nodes + order[j]
-                weight = exponential(arcs[part] - best)
+                score = arcs[part] - (root if i == 0 else 0.0) - best
+                if not score < bound / n_nodes:
+                    return np.nan
+                weight = exponential(score) if score > -2.0 * bound else ZERO
                 put(weights, i, j, weight)
                 put(moved, i, j, multiply(weight, widen(direction[part], 0.0)))
     return shift
@@ -149,7 +167,7 @@ def add_word(weights, moved, share, moved_share, k, first, d, gradient, moved_gr
 @kernel
 def sentence(arcs, direction, n_words, single_root, marginals, product):
     """Marginals and covariance product of one sentence; returns its log-partition."""
-    order = elimination_order(arcs, n_words, single_root)
+    order, heads = elimination_order(arcs, n_words, single_root)
     marginals[:], product[:] = 0.0, 0.0
     if len(order) == 0:
         return -np.inf
@@ -157,12 +175,15 @@ def sentence(arcs, direction, n_words, single_root, marginals, product):
     weights, moved = np.empty(shape), np.empty(shape)
     share, moved_share = np.empty(shape), np.empty(shape)
     gradient, moved_gradient = np.zeros(shape), np.zeros(shape)
-    result = load_weights(arcs, direction, order, weights, moved)
+    factor = ONE
+    shift = load_weights(arcs, direction, order, heads, single_root, weights, moved)
+    if np.isnan(shift):
+        return shift
     start_weights = weights.copy()
     d = [(ZERO, ZERO)] * (n_words + 1)
     for k in range(n_words, 0, -1):
         d[k] = shares(weights, moved, k, 1 if single_root and k > 1 else 0, share, moved_share)
-        result += logarithm(d[k][0])
+        factor = multiply(factor, d[k][0])
         pass_on(weights, moved, k, share, moved_share)
     for k in range(1, n_words + 1):
         lowest = 1 if single_root and k > 1 else 0
@@ -175,7 +196,7 @@ def sentence(arcs, direction, n_words, single_root, marginals, product):
             change = multiply_add(widen(direction[part], 0.0), g, get(moved_gradient, i, j))
             if w[0] != 0.0:
                 product[part] = narrow(multiply(w, change))
-    return result
+    return shift + logarithm(factor)
 
 
 @kernel
