@@ -88,13 +88,13 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
             )
         return flat_values(self.structures, self._form, values, dtype)
 
-    def _shaped(self, parts: FloatArray, *, largest: bool = False) -> Parts:
+    def _shaped(self, parts: FloatArray, *, largest: bool = False, copied: bool = True) -> Parts:
         """A flat vector over parts, in the form of the scores, with memory of its own.
 
         Parts whose scores a caller gave once for several sentences are added up, or the largest
         is taken.
         """
-        arrays = shaped(self.structures, self._form, parts, largest=largest)
+        arrays = shaped(self.structures, self._form, parts, largest=largest, copied=copied)
         found: Parts = arrays[0] if len(arrays) == 1 else self.parts_type(*arrays)
         return found
 

@@ -96,10 +96,8 @@ class LinearChain(Distribution[ChainParts, IntArray]):
 
     def _add_ends(self, start: ArrayLike | None, stop: ArrayLike | None) -> None:
         """Add the scores of first and last tags to the unary scores of those words."""
-        n_tags, n_words = self.structures.n_tags, self.structures.n_words
-        tags, first = np.arange(n_tags), self.structures.part_offsets[:-1, None]
-        last = first + (n_words[:, None] - 1) * n_tags
-        for name, given, rows in (("start", start, first), ("stop", stop, last)):
+        n_tags, (first, last) = self.structures.n_tags, self.structures.end_parts
+        for name, given, parts in (("start", start, first), ("stop", stop, last)):
             if given is None:
                 continue
             scores = number_array(name, given, f"({n_tags},), a score for every tag")
@@ -108,7 +106,7 @@ class LinearChain(Distribution[ChainParts, IntArray]):
                     f"{name} has shape {scores.shape}; expected ({n_tags},), a score for every tag."
                 )
             check_scores(name, scores)
-            self.scores[rows + tags] += scores
+            self.scores[parts] += scores
 
     # ------------------------------------------------------------------ Mann & McCallum 2007
 

@@ -69,6 +69,12 @@ class Structures(ABC):
         """Number of parts of all sentences together."""
         return int(self.part_offsets[-1])
 
+    @cached_property
+    def n_parts_each(self) -> int | None:
+        """Number of parts of each sentence, where all have as many and there are some."""
+        n_parts = np.diff(self.part_offsets)
+        return int(n_parts[0]) if n_parts.size and (n_parts == n_parts[0]).all() else None
+
     @property
     def lengths(self) -> IntArray:
         """What the shapes of the arrays depend on; for a vector over parts, its length."""

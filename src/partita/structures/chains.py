@@ -1,6 +1,7 @@
 """Tag sequences: a tag at every word and a transition between neighbours."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -174,17 +175,34 @@ class Chains(ArrayStructures):
         """A one for each word's tag, and how often each transition occurs."""
         counts, n_tags = np.zeros(self.n_parts), self.n_tags
         tags = self._all_tags(structures)
-        first_parts = np.repeat(self.part_offsets[:-1], self.n_words)
-        places = np.arange(len(tags)) - np.repeat(self.word_offsets[:-1], self.n_words)
-        counts[first_parts + places * n_tags + tags] = 1.0
-        first_parts += np.repeat(self.n_words * n_tags, self.n_words) + self._table_stride * places
-        # A word has a transition to the next one, unless a sentence begins there.
-        left = np.flatnonzero(places[1:])
-        np.add.at(counts, first_parts[left] + tags[left] * n_tags + tags[left + 1], 1.0)
+        unary, tables, left = self._places
+        counts[unary + tags] = 1.0
+        np.add.at(counts, tables + tags[left] * n_tags + tags[left + 1], 1.0)
         return counts
+
+    @cached_property
+    def _places(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The part of tag 0 of each word; of each pair of words that of tags 0, 0, and its left word.
+
+        A word has a transition to the next one, unless a sentence begins there.
+        """
+        starts = np.repeat(self.part_offsets[:-1], self.n_words)
+        words = np.arange(len(starts)) - np.repeat(self.word_offsets[:-1], self.n_words)
+        tables = starts + np.repeat(self.n_words, self.n_words) * self.n_tags
+        left = np.flatnonzero(words[1:])
+        return (
+            starts + words * self.n_tags,
+            (tables + self._table_stride * words)[left],
+            left,
+        )
 
     def _all_tags(self, structures: Sequence[Structure]) -> IntArray:
         """The tags of all words, end to end; an error names the sentence whose tags are wrong."""
+        if isinstance(structures, np.ndarray) and structures.dtype == np.int64:
+            # A row for each sentence, all of them full.
+            tags = structures.reshape(-1)
+            if not tags.size or (0 <= tags.min() and tags.max() < self.n_tags):
+                return tags
         rows = [np.asarray(tags) for tags in structures]
         shapes = zip(rows, self.n_words.tolist(), strict=True)
         if all(row.shape == (n,) and row.dtype.kind in "iu" for row, n in shapes):
@@ -210,6 +228,12 @@ class Chains(ArrayStructures):
                 f"expected 0 to {self.n_tags - 1}."
             )
         return array.astype(np.int64)
+
+    @cached_property
+    def end_parts(self) -> tuple[IntArray, IntArray]:
+        """The parts of the tags of each sentence's first and last word, (n_sentences, s) each."""
+        first = self.part_offsets[:-1, None] + np.arange(self.n_tags)
+        return first, first + (self.n_words[:, None] - 1) * self.n_tags
 
     @property
     def shape(self) -> tuple[IntArray, IntArray, int]:

@@ -29,8 +29,12 @@ def flat_values(sets: Structures, form: Form, given: Sequence[Any], dtype: type)
     return values != 0 if dtype is np.bool_ else values
 
 
-def shaped(sets: Structures, form: Form, parts: FloatArray, *, largest: bool) -> list[Any]:
+def shaped(
+    sets: Structures, form: Form, parts: FloatArray, *, largest: bool, copied: bool = True
+) -> list[Any]:
     """A flat vector over parts as arrays in the form of the scores, with memory of their own.
+
+    Unless `copied` is False: then they are views where they can be.
 
     Parts whose scores came once for several sentences are added up, or the largest taken; so
     padding is 0 or -inf.
@@ -39,7 +43,7 @@ def shaped(sets: Structures, form: Form, parts: FloatArray, *, largest: bool) ->
         shape = sets.n_sentences, *sets.arrays[0].shape(form.n_padded)
         if prod(shape) == len(parts):
             # Nothing is padding.
-            return [parts.copy().reshape(shape)]
+            return [(parts.copy() if copied else parts).reshape(shape)]
     neutral = -np.inf if largest else 0.0
     arrays: list[Any]
     if form.kind == "padded":
@@ -48,9 +52,9 @@ def shaped(sets: Structures, form: Form, parts: FloatArray, *, largest: bool) ->
             for array, starts, once in zip(sets.arrays, sets.array_starts, form.once, strict=True)
         ]
     else:
-        copied = parts.copy()
+        source = parts.copy() if copied else parts
         arrays = [
-            None if once else form.one_or_list(sets.split_array(index, copied))
+            None if once else form.one_or_list(sets.split_array(index, source))
             for index, once in enumerate(form.once)
         ]
     if True in form.once:

@@ -104,8 +104,15 @@ class Form:
         row[..., words] = numbers
         return row
 
-    def split_structures(self, sets: Structures, given: Any) -> list[Structure]:
+    def split_structures(self, sets: Structures, given: Any) -> Sequence[Structure]:
         """One structure per sentence, out of this form."""
+        is_plain = self.kind == "padded" and isinstance(given, np.ndarray) and self.order is None
+        if is_plain and sets.one_per_word and given.ndim == 2 and len(given) == sets.n_sentences:
+            if given.shape[1] == sets.largest_length and given.size == sets.n_words.sum():
+                # Nothing is padding.
+                full: Sequence[Structure] = given
+                return full
+            return [row[:n] for row, n in zip(given, sets.n_words.tolist(), strict=True)]
         if self.kind == "padded" and sets.one_per_word and isinstance(given, tuple):
             given = list(zip(*given, strict=True))
         each = self.one_each("structures", given, sets.n_sentences)

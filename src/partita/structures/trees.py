@@ -17,7 +17,10 @@ from partita.structures.batch import largest_finite, offsets, pieces
 from partita.structures.labelled import best_labellings, labelled_covariance
 from partita.structures.part_arrays import PartArray
 from partita.structures.resampling import random_partners, random_visits
-from partita.structures.tree_checks import check_tree, checked_row, why_empty
+from partita.structures.tree_checks import are_trees, check_tree, checked_row, why_empty
+
+MOST_COMPARED = 2**22
+"""Pairs of arcs that are compared at once to see whether they cross."""
 
 
 class Trees(ArrayStructures):
@@ -257,11 +260,38 @@ class Trees(ArrayStructures):
         """A one for each arc of a tree. Heads that are no tree of this set are an error."""
         n_labels = self.n_labels or 1
         counts = np.zeros(self.n_parts)
+        if self.n_labels is None and (heads := self._all_heads(structures)) is not None:
+            counts[self._first_arcs + heads * np.repeat(self.n_words + 1, self.n_words)] = 1.0
+            return counts
         for sentence, (n_words, structure) in enumerate(zip(self.n_words, structures, strict=True)):
             heads, labels = self._checked(structure, int(n_words), sentence)
             arcs = heads * (n_words + 1) + np.arange(1, n_words + 1)
             counts[self.part_offsets[sentence] + arcs * n_labels + labels] = 1.0
         return counts
+
+    def _all_heads(self, structures: Sequence[Structure]) -> IntArray | None:
+        """The heads of all words, end to end; nothing where not all are trees without doubt."""
+        rows = list(structures)
+        are_plain = len(rows) == self.n_sentences > 0 and all(
+            type(row) is np.ndarray and row.dtype == np.int64 and row.shape == (n,)
+            for row, n in zip(rows, self.n_words.tolist(), strict=True)
+        )
+        # Beyond this, what would be compared with each other takes too much memory.
+        if not are_plain or self.n_sentences * self.largest_length**2 > MOST_COMPARED:
+            return None
+        heads = np.concatenate(rows)
+        one_root = self.single_root
+        is_sure = are_trees(
+            heads, self.n_words, is_projective=self.is_projective, single_root=one_root
+        )
+        return heads if is_sure else None
+
+    @cached_property
+    def _first_arcs(self) -> IntArray:
+        """The arc from the root to each word, among the arcs of all sentences."""
+        words = np.arange(self.word_offsets[-1]) - np.repeat(self.word_offsets[:-1], self.n_words)
+        arcs: IntArray = np.repeat(self.arc_offsets[:-1], self.n_words) + words + 1
+        return arcs
 
     def _checked(self, structure: Structure, n_words: int, sentence: int) -> tuple[Array, Array]:
         """Heads and labels (0 without labels) of a caller's structure, or an error."""

@@ -13,7 +13,15 @@ from torch import Tensor
 from partita.distribution.base import Distribution
 from partita.distribution.entropies import NEAR_ONE, places
 from partita.torch.forms import Leaf, Template, as_array, integers, leaves, placed, plain
-from partita.torch.functions import CovarianceProduct, Flatten, Infer, Products, Shape
+from partita.torch.functions import (
+    CovarianceProduct,
+    Flatten,
+    LogPartition,
+    LogProb,
+    Marginals,
+    Products,
+    Shape,
+)
 from partita.torch.threads import in_blocks
 
 
@@ -64,7 +72,7 @@ class TensorDistribution:
         cls.__signature__ = inspect.signature(of)
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        given = self.__signature__.bind(*arguments, **options).arguments
+        given = self._bound(arguments, options)
         scores = tuple(given.pop(name) for name in self._names)
         template, tensors = self._leaves(scores if self._parts else scores[0])
         arrays = placed(template, [as_array(tensor) for tensor in tensors])
@@ -74,10 +82,20 @@ class TensorDistribution:
         floats = [tensor.dtype for tensor in tensors if tensor.is_floating_point()]
         self._dtype = reduce(torch.promote_types, floats or [torch.get_default_dtype()])
         self._device = tensors[0].device if tensors else torch.device("cpu")
-        self._template: Template = placed(
-            template, [Leaf(self._dtype, self._device) for _ in tensors]
-        )
+        self._leaf = Leaf(self._dtype, self._device)
+        self._template: Template = placed(template, [self._leaf] * len(tensors))
         self._hold(p, Flatten.apply(p, template, p.scores, *tensors))
+
+    @classmethod
+    def _bound(cls, arguments: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+        """All arguments by their names."""
+        names = list(cls.__signature__.parameters)
+        given = dict(zip(names, arguments, strict=False))
+        is_plain = len(arguments) <= len(names) and not given.keys() & options.keys()
+        if is_plain and all(name in given or name in options for name in cls._names):
+            return given | options
+        # It knows better what is wrong.
+        return dict(cls.__signature__.bind(*arguments, **options).arguments)
 
     def _hold(self, p: Distribution, flat: Tensor) -> None:
         """Take over a distribution on arrays and the tensor of its flat scores."""
@@ -96,14 +114,12 @@ class TensorDistribution:
     @property
     def log_partition(self) -> Tensor:
         """A = log sum over structures of exp(score)."""
-        log_partition, _ = self._inferred()
-        return self._scalar(log_partition)
+        return self._first(LogPartition.apply(self._engine, self._flat, self._leaf))
 
     @property
     def marginals(self) -> Any:
         """Expected count of every part: the gradient of the log-partition."""
-        _, marginals = self._inferred()
-        return self._shaped(marginals)
+        return self._shaped(Marginals.apply(self._engine, self._flat))
 
     @property
     def flat_marginals(self) -> Tensor:
@@ -112,8 +128,7 @@ class TensorDistribution:
         For features of parts that are sparse matrices over all of them, such as
         `partita.features.arc_constraints` makes of rules: the product is their expectations.
         """
-        _, marginals = self._inferred()
-        return self._back(marginals)
+        return self._back(Marginals.apply(self._engine, self._flat))
 
     def covariance_product(self, direction: Any) -> Any:
         """Covariance of the part counts, times a direction in the form of the scores.
@@ -132,15 +147,13 @@ class TensorDistribution:
     @property
     def entropy(self) -> Tensor:
         """H = -sum p log p = A - <scores, marginals>, in nats."""
-        log_partition, _ = self._inferred()
-        return self._scalar(log_partition - self._expected(self._flat))
+        return self._scalar(self._log_partition() - self._expected(self._flat))
 
     def cross_entropy(self, other: Self) -> Tensor:
         """-sum p log q = A_q - <scores_q, marginals_p>; infinite where q forbids what p allows."""
         other_numpy: Any = getattr(other, "numpy", other)
         self.numpy._check_comparable(other_numpy)
-        log_partition, _ = other._inferred()
-        return self._scalar(log_partition - self._expected(other._flat))
+        return self._scalar(other._log_partition() - self._expected(other._flat))
 
     def kl_divergence(self, other: Self) -> Tensor:
         """sum p log(p / q) = cross_entropy(other) - entropy."""
@@ -171,7 +184,7 @@ class TensorDistribution:
 
     def _expected(self, values: Tensor) -> Tensor:
         """<values, marginals> of each sentence, of a flat tensor over parts."""
-        _, marginals = self._inferred()
+        marginals = Marginals.apply(self._engine, self._flat)
         expected: Tensor = Products.apply(self._engine, marginals, values)
         return expected
 
@@ -200,7 +213,8 @@ class TensorDistribution:
         >>> p.log_prob([1]).exp().round(decimals=3)
         tensor(0.7500)
         """
-        return self.score(structure) - self.log_partition
+        counts = torch.from_numpy(self.numpy.counts(plain(structure)))
+        return self._first(LogProb.apply(self._engine, self._flat, counts, self._leaf))
 
     @property
     def argmax(self) -> Any:
@@ -243,13 +257,11 @@ class TensorDistribution:
         """What answers questions on flat vectors: the distribution on arrays, or it in blocks."""
         return in_blocks(self.numpy)
 
-    def _inferred(self) -> tuple[Tensor, Tensor]:
-        """Log-partition and flat marginals; new tensors each time, over numbers computed once.
-
-        So a backward pass through one of them frees nothing that another needs.
-        """
-        log_partition, marginals = Infer.apply(self._engine, self._flat)
-        return log_partition, marginals
+    def _log_partition(self) -> Tensor:
+        """That of each sentence, in the main memory and as exactly as it was computed."""
+        leaf = Leaf(torch.float64, torch.device("cpu"))
+        found: Tensor = LogPartition.apply(self._engine, self._flat, leaf)
+        return found
 
     def _leaves(self, values: Any) -> tuple[Template, list[Tensor]]:
         """The form of values for every part, and the tensors in it."""
@@ -272,7 +284,11 @@ class TensorDistribution:
         return parts(*shaped) if parts else shaped
 
     def _scalar(self, values: Tensor) -> Tensor:
-        return self._back(values[0] if self.numpy._form.kind == "one" else values)
+        return self._back(self._first(values))
+
+    def _first(self, values: Tensor) -> Tensor:
+        """A number alone for one sentence."""
+        return values[0] if self.numpy._form.kind == "one" else values
 
     def _back(self, tensor: Tensor) -> Tensor:
         """As the scores came."""

@@ -95,10 +95,8 @@ class LinearChain(TensorDistribution, of=linear_chain.LinearChain, parts=linear_
         self, *arguments: Any, start: Any = None, stop: Any = None, **options: Any
     ) -> None:
         super().__init__(*arguments, start=start, stop=stop, **options)
-        chains: Any = self.numpy.structures
-        first = torch.from_numpy(chains.part_offsets[:-1])
-        last = first + torch.from_numpy(chains.n_words - 1) * chains.n_tags
-        for scores, parts in ((start, first), (stop, last)):
-            if scores is not None:
-                rows = parts[:, None] + torch.arange(chains.n_tags)
-                self._hold(self.numpy, Include.apply(self._flat, rows, as_tensor(scores)))
+        if start is not None or stop is not None:
+            chains: Any = self.numpy.structures
+            ends = tuple(torch.from_numpy(parts) for parts in chains.end_parts)
+            given = (None if scores is None else as_tensor(scores) for scores in (start, stop))
+            self._hold(self.numpy, Include.apply(self._flat, ends, *given))

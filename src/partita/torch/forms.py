@@ -67,14 +67,15 @@ def _filled(template: Template, values: Iterator[Any]) -> Any:
     return type(template)(_filled(place, values) for place in template)
 
 
-def tensors_of(template: Template, values: Any, source: FloatArray) -> tuple[torch.Tensor, ...]:
+def tensors_of(template: Template, values: Any, source: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """The arrays in the places of a template, as tensors that share no memory with `source`."""
-    return tuple(
-        torch.from_numpy(array.copy() if np.may_share_memory(array, source) else array).to(
-            leaf.device, leaf.dtype
-        )
-        for leaf, array in _picked(template, values)
-    )
+    memory = source.untyped_storage().data_ptr()
+    found = []
+    for leaf, array in _picked(template, values):
+        tensor = torch.from_numpy(array).to(leaf.device, leaf.dtype)
+        is_shared = tensor.untyped_storage().data_ptr() == memory or not array.flags.owndata
+        found.append(tensor.clone() if is_shared and tensor.dtype == torch.float64 else tensor)
+    return tuple(found)
 
 
 def _picked(template: Template, values: Any) -> Iterator[tuple[Leaf, Array]]:

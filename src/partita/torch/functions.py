@@ -1,8 +1,8 @@
 """A few functions with their derivatives: all that PyTorch has to know of structures.
 
 Two are linear and each other's adjoint, `Flatten` (the caller's form to a vector over parts) and
-`Shape` (back). Between them stands `Infer`: its first derivative is the marginals, its second the
-covariance product. `Products` sums over the parts of each sentence.
+`Shape` (back). Between them stands `LogPartition`: its first derivative is the marginals, its
+second the covariance product. `Products` sums over the parts of each sentence.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from torch import Tensor
 from partita.arrays import FloatArray
 from partita.distribution.base import Distribution
 from partita.kernels import parts
-from partita.torch.forms import as_array, placed, tensors_of
+from partita.torch.forms import Leaf, as_array, placed, tensors_of
 
 
 class Flatten(torch.autograd.Function):
@@ -35,16 +35,25 @@ class Flatten(torch.autograd.Function):
 
 
 class Include(torch.autograd.Function):
-    """A vector over parts as it is; it includes `scores` at `rows` of parts, a row a sentence."""
+    """A vector over parts as it is; it includes `start` and `stop` at the parts of the two ends.
+
+    `ends` has a row of parts a sentence for each of them.
+    """
 
     @staticmethod
-    def forward(ctx: Any, flat: Tensor, rows: Tensor, scores: Tensor) -> Tensor:
-        ctx.rows, ctx.like = rows, scores
+    def forward(
+        ctx: Any, flat: Tensor, ends: tuple[Tensor, Tensor], start: Tensor, stop: Tensor
+    ) -> Tensor:
+        ctx.ends, ctx.likes = ends, (start, stop)
         return flat.view_as(flat)
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:
-        return slope, None, slope[ctx.rows].sum(dim=0).to(ctx.like)
+        slopes = [
+            None if like is None else slope[rows].sum(dim=0).to(like)
+            for rows, like in zip(ctx.ends, ctx.likes, strict=True)
+        ]
+        return slope, None, *slopes
 
 
 class Shape(torch.autograd.Function):
@@ -53,36 +62,79 @@ class Shape(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, p: Distribution, template: Any, flat: Tensor) -> tuple[Tensor, ...]:
         ctx.p, ctx.template = p, template
-        return tensors_of(template, p._shaped(flat.numpy()), flat.numpy())
+        return tensors_of(template, p._shaped(flat.numpy(), copied=False), flat)
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> Any:
         return None, None, Flatten.apply(ctx.p, ctx.template, None, *slopes)
 
 
-class Infer(torch.autograd.Function):
-    """Flat scores -> log-partition of each sentence, and marginals."""
+class LogPartition(torch.autograd.Function):
+    """Flat scores -> log-partition of each sentence, in the type and on the device of `leaf`."""
 
     @staticmethod
-    def forward(ctx: Any, p: Distribution, flat: Tensor) -> tuple[Tensor, Tensor]:
-        log_partition = torch.from_numpy(p.inference.log_partition.copy())
-        marginals = torch.from_numpy(p.inference.marginals)
+    def forward(ctx: Any, p: Distribution, flat: Tensor, leaf: Leaf) -> Tensor:
         ctx.p = p
-        # An output that is saved knows where it came from, and so can be differentiated again.
-        ctx.save_for_backward(flat, marginals)
-        ctx.set_materialize_grads(False)
-        return log_partition, marginals
+        ctx.save_for_backward(flat)
+        return torch.tensor(p.inference.log_partition, dtype=leaf.dtype, device=leaf.device)
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor | None, direction: Tensor | None) -> Any:
-        flat, marginals = ctx.saved_tensors
-        gradient = None
-        if slope is not None:
-            gradient = times(ctx.p, slope, marginals)
-        if direction is not None:
-            product = CovarianceProduct.apply(ctx.p, flat, direction)
-            gradient = product if gradient is None else gradient + product
-        return None, gradient
+    def backward(ctx: Any, slope: Tensor) -> Any:
+        (flat,) = ctx.saved_tensors
+        return None, times(ctx.p, slope, marginals_of(ctx.p, flat)), None
+
+
+class LogProb(torch.autograd.Function):
+    """Flat scores -> log-probability of a structure of each sentence, given by its counts.
+
+    In the type and on the device of `leaf`; as one function, since it is what training asks for.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, p: Distribution, flat: Tensor, counts: Tensor, leaf: Leaf) -> Tensor:
+        sums = np.empty(p.structures.n_sentences)
+        parts.sum_products(counts.numpy(), flat.numpy(), p.structures.part_offsets, sums)
+        if -np.inf in sums:
+            # The score of a part that is forbidden has no say.
+            counts = torch.where(flat == -torch.inf, 0.0, counts)
+        ctx.p = p
+        ctx.save_for_backward(flat, counts)
+        sums -= p.inference.log_partition
+        return torch.tensor(sums, dtype=leaf.dtype, device=leaf.device)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> Any:
+        flat, counts = ctx.saved_tensors
+        difference = counts - marginals_of(ctx.p, flat)
+        return (
+            None,
+            times(ctx.p, slope, difference, in_place=not torch.is_grad_enabled()),
+            None,
+            None,
+        )
+
+
+class Marginals(torch.autograd.Function):
+    """Flat scores -> flat marginals."""
+
+    @staticmethod
+    def forward(ctx: Any, p: Distribution, flat: Tensor) -> Tensor:
+        ctx.p = p
+        ctx.save_for_backward(flat)
+        return torch.from_numpy(p.inference.marginals)
+
+    @staticmethod
+    def backward(ctx: Any, direction: Tensor) -> Any:
+        (flat,) = ctx.saved_tensors
+        return None, CovarianceProduct.apply(ctx.p, flat, direction)
+
+
+def marginals_of(p: Distribution, flat: Tensor) -> Tensor:
+    """Flat marginals; to be differentiated again only where a backward pass says so."""
+    if not torch.is_grad_enabled():
+        return torch.from_numpy(p.inference.marginals)
+    marginals: Tensor = Marginals.apply(p, flat)
+    return marginals
 
 
 class CovarianceProduct(torch.autograd.Function):
@@ -129,11 +181,13 @@ class Products(torch.autograd.Function):
         return None, by_counts, by_values
 
 
-def times(p: Distribution, slope: Tensor, flat: Tensor) -> Tensor:
+def times(p: Distribution, slope: Tensor, flat: Tensor, *, in_place: bool = False) -> Tensor:
     """A vector over parts, those of each sentence times a number for the sentence."""
-    offsets, n_sentences = p.structures.part_offsets, p.structures.n_sentences
-    n_parts = np.diff(offsets)
-    if n_sentences and (n_parts == n_parts[0]).all():
-        return (slope[:, None] * flat.view(n_sentences, -1)).view(-1)
-    spread = slope.repeat_interleave(torch.from_numpy(n_parts), output_size=len(flat))
-    return spread * flat
+    slope, n_each = slope.to("cpu", torch.float64), p.structures.n_parts_each
+    if n_each is not None and in_place:
+        flat.view(-1, n_each).mul_(slope[:, None])
+        return flat
+    if n_each is not None:
+        return (slope[:, None] * flat.view(-1, n_each)).view(-1)
+    n_parts = torch.from_numpy(np.diff(p.structures.part_offsets))
+    return slope.repeat_interleave(n_parts, output_size=len(flat)) * flat

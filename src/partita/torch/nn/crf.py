@@ -50,6 +50,7 @@ class CRF(torch.nn.Module):
         self.start_transitions = torch.nn.Parameter(torch.empty(num_tags))
         self.end_transitions = torch.nn.Parameter(torch.empty(num_tags))
         self.transitions = torch.nn.Parameter(torch.empty(num_tags, num_tags))
+        self._is_restricted = allowed is not None
         masks = _forbidden(allowed, num_tags)
         for name, mask in zip(("first", "pairwise", "last"), masks, strict=True):
             # No part of the state, so that states are those of pytorch-crf.
@@ -133,13 +134,12 @@ class CRF(torch.nn.Module):
         ]
 
     def _chain(self, words: "_MaskedWords") -> LinearChain:
-        return LinearChain(
-            words.emissions,
-            self.transitions.masked_fill(self._forbidden_pairwise, -torch.inf),
-            start=self.start_transitions.masked_fill(self._forbidden_first, -torch.inf),
-            stop=self.end_transitions.masked_fill(self._forbidden_last, -torch.inf),
-            n_words=words.n_words,
-        )
+        start, pairwise, stop = self.start_transitions, self.transitions, self.end_transitions
+        if self._is_restricted:
+            start = start.masked_fill(self._forbidden_first, -torch.inf)
+            pairwise = pairwise.masked_fill(self._forbidden_pairwise, -torch.inf)
+            stop = stop.masked_fill(self._forbidden_last, -torch.inf)
+        return LinearChain(words.emissions, pairwise, start=start, stop=stop, n_words=words.n_words)
 
     def _words(self, emissions: Tensor, mask: Tensor | None) -> "_MaskedWords":
         if emissions.dim() != 3 or emissions.shape[2] != self.num_tags:
@@ -147,8 +147,11 @@ class CRF(torch.nn.Module):
                 f"emissions have shape {tuple(emissions.shape)}; expected three axes, the last "
                 f"of {self.num_tags} tags."
             )
-        present = as_mask(mask, emissions)
-        return _words(self._turned(emissions), self._turned(present))
+        present, emissions = as_mask(mask, emissions), self._turned(emissions)
+        if mask is None:
+            n_words = torch.full((len(emissions),), emissions.shape[1])
+            return _MaskedWords(emissions, n_words, None, is_full=True)
+        return _words(emissions, self._turned(present))
 
     def _turned(self, values: Tensor) -> Tensor:
         """Between the caller's order of sentences and words and ours; its own inverse."""
@@ -162,6 +165,8 @@ class _MaskedWords(NamedTuple):
     n_words: Tensor
     order: Tensor | None
     """Where each word comes from, (n_sentences, longest); None if they did not move."""
+    is_full: bool = False
+    """Whether no word is missing."""
 
     def packed(self, values: Tensor) -> Tensor:
         """A number for each word, moved as the words are."""
