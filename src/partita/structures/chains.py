@@ -182,7 +182,7 @@ class Chains(ArrayStructures):
 
     @cached_property
     def _places(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The part of tag 0 of each word; of each pair of words that of tags 0, 0, and its left word.
+        """The part of tag 0 of each word; of each pair of words that of tags 0, 0, and the left.
 
         A word has a transition to the next one, unless a sentence begins there.
         """

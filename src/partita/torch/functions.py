@@ -31,7 +31,9 @@ class Flatten(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:
-        return None, None, None, *Shape.apply(ctx.p, ctx.template, slope)
+        if torch.is_grad_enabled():
+            return None, None, None, *Shape.apply(ctx.p, ctx.template, slope)
+        return None, None, None, *shaped_tensors(ctx.p, ctx.template, slope)
 
 
 class Include(torch.autograd.Function):
@@ -62,7 +64,7 @@ class Shape(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, p: Distribution, template: Any, flat: Tensor) -> tuple[Tensor, ...]:
         ctx.p, ctx.template = p, template
-        return tensors_of(template, p._shaped(flat.numpy(), copied=False), flat)
+        return shaped_tensors(p, template, flat)
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> Any:
@@ -127,6 +129,11 @@ class Marginals(torch.autograd.Function):
     def backward(ctx: Any, direction: Tensor) -> Any:
         (flat,) = ctx.saved_tensors
         return None, CovarianceProduct.apply(ctx.p, flat, direction)
+
+
+def shaped_tensors(p: Distribution, template: Any, flat: Tensor) -> tuple[Tensor, ...]:
+    """A vector over parts as tensors in the form of the scores."""
+    return tensors_of(template, p._shaped(flat.numpy(), copied=False), flat)
 
 
 def marginals_of(p: Distribution, flat: Tensor) -> Tensor:
