@@ -125,7 +125,24 @@ def test_scores_that_cannot_be_added_up_are_an_error():
 
 def test_a_distribution_says_what_it_is():
     p = pt.LinearChain([np.zeros((2, 2)), np.zeros((1, 2))], TABLE)
-    assert repr(p) == "LinearChain(2 sentences, 14 parts: unary, pairwise)"
+    assert repr(p) == "LinearChain(2 sentences of 1 to 2 words, 2 tags)"
+    assert repr(pt.SpanningTree(np.zeros((4, 4)))) == "SpanningTree(3 words)"
+    labelled = pt.ProjectiveTree(np.zeros((2, 2, 3)), labelled=True)
+    assert repr(labelled) == "ProjectiveTree(1 word, 3 labels)"
+    graph = pt.Hypergraph(heads=[0, 1, 2, 2], tails=[[], [], [0, 1], [1, 1]], root=2)
+    forest = pt.HypergraphDistribution(graph, np.zeros(4))
+    assert repr(forest) == "HypergraphDistribution(1 forest, 4 edges)"
+
+
+def test_names_are_checked_and_stay():
+    p = pt.LinearChain([np.zeros((2, 2)), np.zeros((1, 2))], TABLE)
+    found = p.named([["dogs", "bark"], ["yes"]], ["N", "V"])
+    assert p.names is None
+    assert found.with_scores(found.scores).names == found.names
+    with pytest.raises(ValueError, match=r"sentences of \[2\] words; expected \[2, 1\]"):
+        p.named(["dogs", "bark"])
+    with pytest.raises(ValueError, match="3 names of tags or labels came; expected 2"):
+        p.named([["dogs", "bark"], ["yes"]], ["N", "V", "D"])
 
 
 def test_the_best_score_and_the_parts_of_a_structure():

@@ -23,7 +23,7 @@ _N_LOOKED_AT = 1000
 """Lines that a guess looks at."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Document(Sequence[Sentence]):
     r"""The sentences of a file, and the format they came in.
 
@@ -50,6 +50,14 @@ class Document(Sequence[Sentence]):
 
     def __len__(self) -> int:
         return len(self.sentences)
+
+    def __repr__(self) -> str:
+        return f"Document({self.description})"
+
+    def _repr_html_(self) -> str:
+        from partita.data.drawings import document_html
+
+        return document_html(self.description, self.sentences)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 
 from partita.data.errors import DataError
 
+MOST_LETTERS = 60
+"""Of the text of a sentence, in its `repr`."""
 MEMORY = "<memory>"
 """The source of a sentence that came from no file."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sentence:
     """Named columns of equal length, one value per word.
 
@@ -25,6 +27,8 @@ class Sentence:
     >>> sentence = Sentence({"FORM": ("dogs", "bark"), "UPOS": ("NOUN", "VERB")})
     >>> len(sentence), sentence.column("UPOS")
     (2, ('NOUN', 'VERB'))
+    >>> sentence
+    Sentence('dogs bark', columns FORM, UPOS)
     >>> sentence.replaced("UPOS", ["X", "X"]).column("UPOS")
     ('X', 'X')
     """
@@ -49,6 +53,16 @@ class Sentence:
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
+
+    def __repr__(self) -> str:
+        text = " ".join(self.columns.get("FORM", next(iter(self.columns.values()))))
+        text = text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}..."
+        return f"Sentence({text!r}, columns {', '.join(self.names)})"
+
+    def _repr_html_(self) -> str:
+        from partita.data.drawings import html
+
+        return html(self)
 
     @property
     def names(self) -> tuple[str, ...]:

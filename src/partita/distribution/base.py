@@ -1,7 +1,7 @@
 """Scores on a set of structures: every derived quantity, once for all structures."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
@@ -11,6 +11,7 @@ from partita.arrays import BoolArray, FloatArray, Number, Values
 from partita.distribution import entropies
 from partita.distribution.checks import COARSEST, check_comparable, check_precision
 from partita.distribution.flat import ADDABLE, FlatDistribution
+from partita.distribution.names import Names, described, names_of
 from partita.structures.base import Structure, Structures, too_large
 from partita.structures.batch import boolean_array, flat_vector, whole_number
 from partita.structures.doors import flat_scores, flat_values, shaped
@@ -53,6 +54,8 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
 
     parts_type: ClassVar[Callable[..., Any]]
     """The named tuple of a distribution whose scores are several arrays."""
+    names: Names | None = None
+    """For people, see `named`."""
 
     def __init__(self, structures: Structures, form: Form, *given: Any) -> None:
         """From one array of scores for each of `structures.arrays`, in the form that they have."""
@@ -294,7 +297,9 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
 
     def with_scores(self, scores: FloatArray) -> Self:
         """The same structures with other flat scores."""
-        return self.from_flat(self.structures, scores, self._form)
+        found = self.from_flat(self.structures, scores, self._form)
+        found.names = self.names
+        return found
 
     @cached_property
     def settled(self) -> Self:
@@ -424,10 +429,24 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         samples = self.structures.sample(self.scores, self.inference, size, rng)
         return self._form.join_samples(self.structures, samples)
 
+    def named(
+        self, words: Sequence[str] | Sequence[Sequence[str]], choices: Sequence[str] = ()
+    ) -> Self:
+        """The same distribution with names for people, which drawings in a notebook carry.
+
+        `words` are those of the sentence, or a list of them for each of a batch; `choices` are the
+        names of the tags or labels.
+
+        >>> from partita import LinearChain
+        >>> LinearChain(np.zeros((2, 2)), np.zeros((2, 2))).named(["dogs", "bark"], ["N", "V"])
+        LinearChain(dogs bark, 2 tags)
+        """
+        found = copy.copy(self)
+        found.names = names_of(self.structures, words, choices)
+        return found
+
     def __repr__(self) -> str:
-        sets = self.structures
-        kinds = ", ".join(array.name for array in sets.arrays)
-        return f"{type(self).__name__}({sets.n_sentences} sentences, {sets.n_parts} parts: {kinds})"
+        return f"{type(self).__name__}({described(self)})"
 
     def _repr_html_(self) -> str | None:
         # The drawings know the distributions, so that this layer can know of them only here.

@@ -1,5 +1,6 @@
 """What a notebook shows of a distribution: a line of numbers, and pictures of the sentences."""
 
+from collections.abc import Sequence
 from functools import singledispatch
 
 import numpy as np
@@ -38,8 +39,11 @@ def _(p: LinearChain, sentence: int) -> list[Svg]:
     """The trellis with its marginals."""
     unary, pairs = (parts[sentence] for parts in p.marginals_by_position)
     unary, pairs = unary[:MOST_WORDS], pairs[: MOST_WORDS - 1]
-    n_words, n_tags = unary.shape
-    return [show.trellis(range(n_words), range(n_tags), unary, transitions=pairs)]
+    words: Sequence[object] = range(len(unary))
+    tags: Sequence[object] = range(unary.shape[1])
+    if p.names is not None:
+        words, tags = p.names.words[sentence][: len(unary)], p.names.choices or tags
+    return [show.trellis(words, tags, unary, transitions=pairs)]
 
 
 @drawings.register
@@ -52,7 +56,10 @@ def _(p: Tree, sentence: int) -> list[Svg]:
     marginals = p.structures.split_arcs(inference.marginals)[sentence]
     found = p.best.structures[sentence]
     heads, labels = found if isinstance(found, tuple) else (found, None)
-    words = [str(word) for word in range(1, n_words + 1)]
+    words: Sequence[str] = [str(word) for word in range(1, n_words + 1)]
+    if p.names is not None:
+        words = p.names.words[sentence]
+        labels = None if labels is None else [p.names.choice(int(label)) for label in labels]
     drawn = show.tree(words, heads, labels=labels, probabilities=marginals)
     return [drawn, show.arcs(words, marginals, heads=heads)]
 

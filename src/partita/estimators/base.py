@@ -4,10 +4,12 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import field
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from partita.arrays import Array
 from partita.estimators import files
+from partita.estimators.explain import facts_html
 from partita.estimators.options import Declared, declared
 from partita.training.trainer import TrainingResult
 
@@ -56,6 +58,10 @@ class Estimator(Declared):
             target_tags=TargetTags(required=False),
             input_tags=InputTags(two_d_array=False),
         )
+
+    def _repr_html_(self) -> str:
+        facts = getattr(self, "about_", {"state": "has learnt nothing yet; call fit"})
+        return f"<p><code>{escape(repr(self))}</code></p>{facts_html(facts)}"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file: numbers and text, nothing that can run."""

@@ -39,7 +39,7 @@ class BitextModel(ABC):
         """The model that `header` and `arrays` describe."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BitextInspection(Report):
     """The kind of model, its size, its weights, and what frequent words or rules become."""
 

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -40,13 +40,26 @@ class Report(ABC):
             lines += ["", str(table)]
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        first = next(iter(self.facts().values()), "")
+        return f"{type(self).__name__}({shown(first)}; print it for the rest)"
+
     def _repr_html_(self) -> str:
-        facts = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(shown(value))}</td>"
-            "</tr>"
-            for name, value in self.facts().items()
-        )
-        return f"<table>{facts}</table>" + "".join(map(_as_html, self.tables()))
+        return facts_html(self.facts()) + "".join(map(_as_html, self.tables()))
+
+
+def facts_html(facts: Mapping[str, Cell]) -> str:
+    """Facts as a table of two columns.
+
+    >>> facts_html({"tags": 3}).replace(" style='text-align:left'", "")
+    '<table><tr><th>tags</th><td>3</td></tr></table>'
+    """
+    rows = (
+        f"<tr><th style='text-align:left'>{escape(name)}</th>"
+        f"<td style='text-align:left'>{escape(shown(value))}</td></tr>"
+        for name, value in facts.items()
+    )
+    return f"<table>{''.join(rows)}</table>"
 
 
 def shown(value: Cell) -> str:
@@ -160,6 +173,11 @@ class Explanation(Report):
             "runner-up": f"{rival} (p = {rival_probability:.4f})",
             "lead of the answer": self.difference,
         }
+
+    def __repr__(self) -> str:
+        question, answer, rival, probability, rival_probability = self.decision
+        odds = f"{answer} (p = {probability:.4f}) against {rival} (p = {rival_probability:.4f})"
+        return f"{type(self).__name__}({question}: {odds})"
 
     def tables(self) -> Sequence[Table]:
         """What made the difference."""

@@ -5,11 +5,12 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import numpy as np
 
-from partita import __version__
+from partita import __version__, show
 from partita.arrays import FloatArray
 from partita.files import StrPath, check_outputs
 from partita.structures.batch import whole_number
@@ -25,7 +26,7 @@ HeldOut = Callable[[FloatArray], float]
 """Weights -> loss on data that are not trained on; less is better."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainingResult:
     """What a run gives."""
 
@@ -40,6 +41,20 @@ class TrainingResult:
     """A record of every iteration."""
     interrupted: bool = False
     """Whether Ctrl-C or SIGTERM ended it."""
+
+    def __repr__(self) -> str:
+        return f"TrainingResult({len(self.weights):,} weights: {self.reason})"
+
+    def _repr_html_(self) -> str:
+        losses = [(each.iteration, each.loss) for each in self.history if np.isfinite(each.loss)]
+        judged = [(each.iteration, each.held_out) for each in self.history]
+        judged = [(x, y) for x, y in judged if np.isfinite(y)]
+        pictures = [
+            show.curves({name: points}, x_label="iteration", y_label=name)
+            for name, points in (("loss", losses), ("loss on held-out data", judged))
+            if len(points) > 1
+        ]
+        return f"<p>{escape(self.reason)}</p>" + "".join(each.text for each in pictures)
 
 
 @dataclass(frozen=True)

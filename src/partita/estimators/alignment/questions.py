@@ -10,6 +10,7 @@ import numpy as np
 from partita.arrays import FloatArray
 from partita.data.alignments import SYMMETRISATIONS, Alignment, Link, Symmetrisation
 from partita.distribution.base import Distribution
+from partita.distribution.linear_chain import LinearChain
 from partita.estimators.alignment.link_model import Direction, LinkDistribution, LinkModel, Texts
 from partita.estimators.alignment.material import (
     PairMaterial,
@@ -240,7 +241,12 @@ class LinkEstimator(BitextEstimator):
         """
         if not (len(source) and len(target)):
             raise ValueError("a sentence has no words; expected some on both sides.")
-        return self._distribution(source, target, direction).p
+        p = self._distribution(source, target, direction).p
+        if not isinstance(p, LinearChain):
+            return p
+        chosen, words = (source, target) if direction == "forward" else (target, source)
+        nothing = ["(none)"] * (p.structures.n_tags - len(chosen))
+        return p.named(words, [*chosen, *nothing])
 
     def best_translations(self, k: int = 5) -> list[tuple[str, str, float]]:
         """The k likeliest target words of each word that training saw, with t(target | source).

@@ -24,7 +24,7 @@ from partita.text.markers import MARKER
 from partita.text.words import Words
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HeadExplanation(Explanation):
     """Why a word has its head and not the runner-up.
 
@@ -119,7 +119,7 @@ def evidence(template: TreeTemplate) -> str:
     return name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ParserInspection(Report):
     """What a parser is, and its strongest features of arcs in the training trees."""
 

@@ -29,7 +29,7 @@ from partita.estimators.parsing.model import (
     without_labels,
 )
 from partita.objectives.base import checked_weights
-from partita.text.sentences import listed
+from partita.text.sentences import listed, shown_words
 
 Answer = TypeVar("Answer")
 Decoder = Literal["best", "risk", "joint"]
@@ -248,9 +248,11 @@ class TreeEstimator(Estimator, Runs):
         single_root, has_labels = self.model_.single_root, self.model_.labels is not None
         if isinstance(p, SiblingTree):
             (arcs,), (siblings,) = p.structures.split_arrays(p.scores)
-            return SiblingTree(arcs, siblings, single_root=single_root)
+            found = SiblingTree(arcs, siblings, single_root=single_root)
+            return found.named(shown_words(sentence))
         (arcs,) = p.structures.split(p.scores)
-        return type(p)(arcs, single_root=single_root, labelled=has_labels)
+        tree = type(p)(arcs, single_root=single_root, labelled=has_labels)
+        return tree.named(shown_words(sentence), self.labels_ if has_labels else ())
 
     def distributions(self, sentences: Iterable[Any]) -> Iterator[TreeDistribution]:
         """Distributions over trees, for batches of the sentences that have words, in order."""

@@ -12,7 +12,7 @@ from partita.estimators.answers import Asked
 from partita.estimators.options import declared
 from partita.estimators.tagging.material import restricting
 from partita.estimators.tagging.questions import TagEstimator
-from partita.text.sentences import listed
+from partita.text.sentences import listed, shown_words
 
 
 @declared
@@ -42,7 +42,7 @@ class ChainEstimator(TagEstimator):
             raise ValueError("the sentence has no words; expected at least one.")
         (p,) = self.distributions([sentence])
         unary, pairwise = p.structures.split(p.scores)
-        return LinearChain(unary[0], pairwise[0])
+        return LinearChain(unary[0], pairwise[0]).named(shown_words(sentence), self.tags_)
 
     # ------------------------------------------------------------------ for the layers below
 

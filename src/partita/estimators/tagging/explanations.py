@@ -32,7 +32,53 @@ class Strength(NamedTuple):
     weight: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
+class WeightTable(Report):
+    """Weights by name: of features with tags, and of transitions; the largest first.
+
+    `columns` is what a data frame is made of: `pandas.DataFrame(table.columns)`.
+    """
+
+    columns: Mapping[str, list[Any]]
+    """`feature`, `tag` and `weight`, as long as each other."""
+    n_shown: int = 50
+    """Rows that are printed."""
+
+    def __len__(self) -> int:
+        return len(self.columns["weight"])
+
+    def facts(self) -> dict[str, Cell]:
+        """How many there are."""
+        return {"weights other than 0": len(self)}
+
+    def tables(self) -> Sequence[Table]:
+        """The largest of them."""
+        rows = list(zip(*(self.columns[name][: self.n_shown] for name in COLUMNS), strict=True))
+        return [Table(f"the {len(rows):,} largest", COLUMNS, rows)]
+
+
+COLUMNS = ("weight", "tag", "feature")
+
+
+def weight_table(model: "DescribedModel", weights: FloatArray) -> WeightTable:
+    """All weights but those that are 0, by name."""
+    table, transitions = model.split(weights)
+    tags = np.array(model.tags.names, dtype=object)
+    found: list[tuple[str, str, float]] = []
+    for attribute, tag in np.argwhere(np.isfinite(table) & (table != 0.0)).tolist():
+        weight = float(table[attribute, tag])
+        found.append((model.attribute_name(attribute), tags[tag], weight))
+    steps = transitions.reshape(-1, len(tags), len(tags))
+    for attribute, left, right in np.argwhere(np.isfinite(steps) & (steps != 0.0)).tolist():
+        name = model.attribute_name(attribute, transition=True)
+        weight = float(steps[attribute, left, right])
+        found.append((f"{name} {tags[left]} ->".strip(), tags[right], weight))
+    found.sort(key=lambda each: -abs(each[2]))
+    features, chosen, values = map(list, zip(*found, strict=True)) if found else ([], [], [])
+    return WeightTable({"feature": features, "tag": chosen, "weight": values})
+
+
+@dataclass(frozen=True, repr=False)
 class TaggerInspection(Report):
     """The strongest features for and against each tag, and the weights of transitions."""
 
@@ -130,7 +176,7 @@ Lead = tuple[int, str, float]
 """A word, a feature of it (or of the step to it), and what it adds to the lead."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TagExplanation(Explanation):
     """Why a word got its tag: the best sequence against the best one with another tag there."""
 

@@ -275,7 +275,7 @@ class HiddenMarkovTagger(ChainEstimator):
         self.histories_, self.reasons_ = [], []
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HiddenMarkovInspection(Report):
     """The likeliest words of each tag, and the probabilities of transitions."""
 

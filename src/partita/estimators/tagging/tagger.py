@@ -17,8 +17,10 @@ from partita.estimators.tagging.chain_questions import ChainEstimator
 from partita.estimators.tagging.explanations import (
     TagExplanation,
     TaggerInspection,
+    WeightTable,
     explain_word,
     inspect_weights,
+    weight_table,
 )
 from partita.estimators.tagging.learning import fit_tagger
 from partita.estimators.tagging.material import sorted_material
@@ -191,6 +193,16 @@ class Tagger(ChainEstimator, Penalties, Descent, Uncertainty):
         """The strongest features for and against every tag, and the transition table."""
         self._check_fitted()
         return inspect_weights(self.model_, self.weights_, n_features, self.about_)
+
+    def weight_table(self) -> WeightTable:
+        """All weights by name, the largest first: print it, or make a data frame of its columns.
+
+        >>> tagger = Tagger().fit([["dogs", "bark"]], [["NOUN", "VERB"]])
+        >>> sorted(tagger.weight_table().columns)
+        ['feature', 'tag', 'weight']
+        """
+        self._check_fitted()
+        return weight_table(self.model_, self.weights_)
 
     def explain(self, sentence: Any, word: int) -> TagExplanation:
         """Which features gave a word (counted from 0) its tag, against the runner-up."""
