@@ -5,6 +5,8 @@ import pytest
 
 from partita import DependencyParser, SiblingTree
 from partita.data.arc_rule import ArcRule
+from partita.data.sentences import Sentence
+from partita.estimators.parsing.lifting import lowered
 from partita.structures.tree_tools import is_projective
 from tests.estimators.small_treebank import SMALL, all_trees, heads_of, made
 
@@ -125,3 +127,43 @@ def test_what_it_cannot_do(parser):
         DependencyParser(order=2, labels="joint").check()
     with pytest.raises(ValueError, match="second order"):
         parser.predict([SENTENCE], projective=False)
+
+
+def crossing_sentences(size):
+    """A word whose head stands beyond the root."""
+    columns = {
+        "FORM": ("a", "b", "c", "d"),
+        "UPOS": ("X", "Y", "X", "Z"),
+        "HEAD": ("3", "4", "0", "3"),
+        "DEPREL": ("det", "obj", "root", "advcl"),
+    }
+    return [Sentence(columns)] * size
+
+
+def test_arcs_that_cross_are_lifted_and_taken_down_again(tmp_path):
+    sentences = crossing_sentences(20)
+    parser = DependencyParser(**OPTIONS, max_iterations=8).fit([*sentences, *made(20)])
+    assert parser.n_lifted_ == 20
+    assert "obj↑advcl" in parser.labels_
+    parser.save(tmp_path / "parser.model")
+    for each in (parser, DependencyParser.load(tmp_path / "parser.model")):
+        for decoder in ("best", "joint"):
+            heads, labels = each.predict(sentences[:1], decoder=decoder)[0]
+            assert heads.tolist() == [3, 4, 0, 3]
+            assert labels == ["det", "obj", "root", "advcl"]
+    (heads, labels), _ = parser.k_best(sentences[:1], 1)[0][0]
+    assert heads.tolist() == [3, 4, 0, 3]
+    assert parser.score(sentences) == 1.0
+    options = {**OPTIONS, "pseudo_projective": False}
+    plain = DependencyParser(**options, max_iterations=8).fit([*sentences, *made(20)])
+    assert plain.predict(sentences[:1])[0][0].tolist() == [3, 3, 0, 3]
+    assert not any("↑" in name for name in plain.labels_)
+
+
+def test_marks_that_mean_no_word_are_dropped():
+    heads, labels = lowered(np.array([2, 0, 2]), ["obj↑conj", "root", "mod↑obj"])
+    assert heads.tolist() == [2, 0, 1]
+    assert labels == ["obj", "root", "mod"]
+    # Neither itself nor what hangs on it.
+    heads, _ = lowered(np.array([2, 0, 1]), ["obj↑obj", "root", "obj"])
+    assert heads.tolist() == [2, 0, 1]

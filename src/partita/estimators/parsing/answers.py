@@ -11,6 +11,7 @@ from partita.data.dependencies import sentence_name
 from partita.data.sentences import Sentence
 from partita.estimators.answers import Asked
 from partita.estimators.parsing.labels import Labels, one_subject
+from partita.estimators.parsing.lifting import MARK
 from partita.estimators.parsing.model import KeyedWords, TreeDistribution
 from partita.objectives.partial import known_heads
 from partita.structures.base import Structure
@@ -130,7 +131,9 @@ class Labeller:
         single_subject: bool = False,
     ) -> list[list[list[str]]]:
         """The best labels of some trees of each sentence."""
-        is_subject = np.array([name.split(":")[0] in SUBJECTS for name in self.model.names])
+        is_subject = np.array(
+            [name.partition(MARK)[0].split(":")[0] in SUBJECTS for name in self.model.names]
+        )
 
         def labels(table: FloatArray, heads: IntArray) -> IntArray:
             if single_subject:

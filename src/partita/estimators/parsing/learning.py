@@ -94,7 +94,11 @@ def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
     if projective is None:
         projective = material.has_few_crossings()
     if projective:
-        material = material.lifted(single_root=options.single_root)
+        mark = options.pseudo_projective
+        if mark is None:
+            mark = options.projective is None and not material.has_few_crossings()
+        mark = mark and bool(options.labels)
+        material = material.lifted(single_root=options.single_root, mark=mark)
     words = read_tree_words(material.sentences)
     labels = None
     if options.labels == "joint" and material.labels is not None:

@@ -11,6 +11,7 @@ from partita.data.arc_rule import ArcRule
 from partita.data.conllu import UNKNOWN_HEAD
 from partita.data.dependencies import UNKNOWN, relations, tree_heads
 from partita.data.sentences import Sentence
+from partita.estimators.parsing.lifting import marked
 from partita.estimators.parsing.projective import may_be_projective, nearest_projective
 from partita.estimators.pieces import Piece
 from partita.estimators.supervision import Knowledge, Known
@@ -84,14 +85,25 @@ class TreeMaterial:
         n_crossing = sum(not may_be_projective(each) for each in taught)
         return n_crossing < FEW_CROSSING * max(len(taught), 1)
 
-    def lifted(self, *, single_root: bool) -> "TreeMaterial":
-        """With the nearest projective tree in place of each whose arcs cross."""
+    def lifted(self, *, single_root: bool, mark: bool = False) -> "TreeMaterial":
+        """With the nearest projective tree in place of each whose arcs cross.
+
+        With `mark`, the labels of words with another head say so, see `lifting`.
+        """
         crossing = [not may_be_projective(each) for each in self.heads]
         heads = [
             nearest_projective(each, single_root=single_root) if crosses else each
             for each, crosses in zip(self.heads, crossing, strict=True)
         ]
-        return replace(self, heads=heads, n_lifted=sum(crossing))
+        labels = self.labels
+        if mark and labels is not None:
+            each = zip(self.heads, heads, labels, crossing, strict=True)
+            labels = [
+                # Where some heads are not known, one that cannot be kept becomes unknown, too.
+                marked(old, new, names) if crosses and (old >= 0).all() else names
+                for old, new, names, crosses in each
+            ]
+        return replace(self, heads=heads, labels=labels, n_lifted=sum(crossing))
 
 
 def read_material(

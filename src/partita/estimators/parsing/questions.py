@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
+from itertools import starmap
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from partita.estimators.parsing.answers import (
     least_risk,
 )
 from partita.estimators.parsing.labels import Labels
+from partita.estimators.parsing.lifting import MARK, lowered
 from partita.estimators.parsing.material import Heads, trees_of
 from partita.estimators.parsing.model import (
     KeyedWords,
@@ -128,7 +130,8 @@ class TreeEstimator(Estimator, Runs):
                 trees = labeller.most_probable(encoded, trees)
             alone = [[heads] for heads in trees]
             named = labeller.best(encoded, alone, single_subject=one_subject)
-            return ((heads, names) for heads, [names] in zip(trees, named, strict=True))
+            found = zip(trees, named, strict=True)
+            return (self._taken_down(heads, names) for heads, [names] in found)
 
         return self._ask(
             sentences,
@@ -335,4 +338,10 @@ class TreeEstimator(Estimator, Runs):
                 else labeller.drawn(encoded, trees, rng)
             )
         for each, names in zip(trees, found, strict=True):
-            yield list(zip(each, names, strict=True))
+            yield list(starmap(self._taken_down, zip(each, names, strict=True)))
+
+    def _taken_down(self, heads: IntArray, names: list[str] | None) -> Parse:
+        """A tree and its labels, without marks of arcs that were lifted."""
+        if names is None or not any(MARK in name for name in names):
+            return heads, names
+        return lowered(heads, names)
