@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from partita.data.errors import DataError
 from partita.data.text import read_text
-from partita.text.fields import Field, RoleField, parse_role_field
+from partita.text.fields import Field, RoleField, RoleTemplate, parse_role_field
 from partita.text.markers import MARKER, with_sources
 from partita.text.stand_ins import with_stand_ins
 from partita.text.template_files import MEMORY, described, read_word, template_lines
@@ -39,24 +39,8 @@ EXPECTED = (
 
 
 @dataclass(frozen=True)
-class ArcTemplate:
+class ArcTemplate(RoleTemplate):
     """Fields of head, modifier and the words between that make a feature together."""
-
-    fields: tuple[RoleField, ...]
-
-    @property
-    def text(self) -> str:
-        """As it is written."""
-        return " ".join(field.text for field in self.fields)
-
-    def at(self, role: str) -> tuple[RoleField, ...]:
-        """The fields of the head, of the modifier or between."""
-        return tuple(field for field in self.fields if field.role == role)
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """The columns that it looks at."""
-        return frozenset(field.column for field in self.fields)
 
     @property
     def kind(self) -> str:

@@ -125,6 +125,33 @@ class RoleField:
         return f"{self.role}.{self.field.short}{value}"
 
 
+@dataclass(frozen=True)
+class RoleTemplate:
+    """Fields of the words of a tree that make a feature together; subclasses say of which words.
+
+    >>> head = RoleField("head", Field("UPOS"))
+    >>> template = RoleTemplate((head, RoleField("modifier", Field("FORM", -1))))
+    >>> template.text, template.at("head") == (head,), sorted(template.columns)
+    ('head.UPOS modifier.FORM[-1]', True, ['FORM', 'UPOS'])
+    """
+
+    fields: tuple[RoleField, ...]
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return " ".join(field.text for field in self.fields)
+
+    def at(self, role: str) -> tuple[RoleField, ...]:
+        """The fields of the word with a role."""
+        return tuple(field for field in self.fields if field.role == role)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it looks at."""
+        return frozenset(field.column for field in self.fields)
+
+
 def parse_role_field(text: str) -> RoleField | None:
     """From its text; None if it does not look like one, an error if there is no such view.
 

@@ -12,7 +12,7 @@ there is no other); neither is written down.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from partita.text.fields import RoleField, parse_role_field
+from partita.text.fields import RoleField, RoleTemplate, parse_role_field
 from partita.text.stand_ins import with_stand_ins
 from partita.text.template_files import MEMORY, read_word, template_lines
 
@@ -21,24 +21,8 @@ EXPECTED = f"{', '.join(ROLES[:-1])} or {ROLES[-1]}, a dot and a field, as in in
 
 
 @dataclass(frozen=True)
-class SiblingTemplate:
+class SiblingTemplate(RoleTemplate):
     """Fields of head, inner sibling and modifier that make a feature together."""
-
-    fields: tuple[RoleField, ...]
-
-    @property
-    def text(self) -> str:
-        """As it is written."""
-        return " ".join(field.text for field in self.fields)
-
-    def at(self, role: str) -> tuple[RoleField, ...]:
-        """The fields of the head, of the inner sibling or of the modifier."""
-        return tuple(field for field in self.fields if field.role == role)
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """The columns that it looks at."""
-        return frozenset(field.column for field in self.fields)
 
 
 def parse_sibling_templates(text: str, source: str = MEMORY) -> tuple[SiblingTemplate, ...]:
