@@ -8,7 +8,7 @@ weights mean the same in every model.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from partita.arrays import Array, IntArray
 from partita.features.nodes import Nodes, within_groups
 from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS, Keys
 from partita.text.arc_templates import ArcTemplate, is_set, parse_arc_templates, set_between
-from partita.text.fields import Field, RoleField
+from partita.text.fields import Field, RoleField, RoleTemplate
 from partita.text.hashing import Keys32, States, hashes, keys_of, mixed
 from partita.text.known_values import NONE, KnownValues
 from partita.text.views import find_view
@@ -24,17 +24,6 @@ from partita.text.words import Words
 
 KINDS = ("pair", "count", "set", "head", "modifier")
 """Of templates, in the kernel's order."""
-
-
-class RoleTemplate(Protocol):
-    """A template of words with roles in a tree."""
-
-    @property
-    def text(self) -> str:
-        """As it is written."""
-
-    def at(self, role: str) -> tuple[RoleField, ...]:
-        """The fields of a role."""
 
 
 @dataclass(frozen=True)
