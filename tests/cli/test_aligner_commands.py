@@ -98,7 +98,7 @@ def test_a_crf_says_what_it_skipped_without_a_terminal(run):
 
 
 def test_inspection(run):
-    status, out, _ = run("inspect links.model")
+    status, out, _ = run("inspect links.model --all")
     assert status == 0
     assert "Jumps between source words:" in out
     assert "s1" in out

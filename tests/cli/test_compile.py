@@ -13,7 +13,10 @@ def test_one_piece(capsys):
 def test_what_there_is_to_compile(capsys):
     assert list(WHAT) == list(FIRST_USES)
     assert main(["compile", "everything"]) == 2
-    assert "WHAT is 'everything'; expected one of chain, projective" in capsys.readouterr().err
+    assert (
+        "WHAT is 'everything'; expected one of chain, segments, projective"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_piece_that_fails_is_told(capsys, monkeypatch):

@@ -214,7 +214,7 @@ def test_explanation(run, tmp_path):
 def test_inspection(run):
     status, out, _ = run("inspect parser.model -n 3")
     assert status == 0
-    assert "a model of kind 'parser'\narguments: " in out
+    assert "kind                   parser\n" in out
     assert "trees                  projective, one root" in out
     assert "The strongest features of arcs" in out
 

@@ -80,13 +80,13 @@ def test_more_than_one_answer(run):
 def test_evaluation(run, data):
     status, out, err = run(f"evaluate itg.model {data}")
     assert status == 0
-    assert "BLEU = " in out
-    assert "chrF2 = " in out
+    assert "\nBLEU    " in out
+    assert "\nchrF2   " in out
     assert "Read " in err
 
 
 def test_inspection(run):
-    status, out, _ = run("inspect hiero.model")
+    status, out, _ = run("inspect hiero.model --all")
     assert status == 0
     assert "[X] |||" in out
 

@@ -222,7 +222,7 @@ def test_the_judge_is_the_share_of_wrong_heads_to_be_expected():
     )
     share = 1 - right / sum(map(len, heads))
     assert min(each.held_out for each in parser.training_.history) == pytest.approx(share)
-    assert f"{share:.2%} expected" in str(parser.inspect())
+    assert f"{share:.4g} of the heads wrong, to be expected" in str(parser.inspect())
 
 
 def test_warm_start():

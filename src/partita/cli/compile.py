@@ -12,6 +12,8 @@ WHAT = {
     "segments": "distributions over segments with tags",
     "projective": "distributions over projective trees",
     "spanning": "distributions over spanning trees",
+    "siblings": "distributions over projective trees with scores of siblings",
+    "constituents": "distributions over binary trees of spans",
     "forest": "distributions over derivations of hypergraphs",
     "tagger": "training and using taggers",
     "hmm": "training and using hidden Markov models",

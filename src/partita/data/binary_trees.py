@@ -7,12 +7,15 @@ are not part of it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from partita.arrays import IntArray
 from partita.structures.phrase_trees import PhraseTree
+
+# NumPy only where it is used: the command reads files' formats before it needs any array.
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from partita.arrays import IntArray
 
 NO_LABEL = ""
 JOINT = "+"
@@ -55,18 +58,20 @@ def span_labels(trees: Iterable[PhraseTree]) -> tuple[str, ...]:
     return (NO_LABEL, *sorted(found - {NO_LABEL}))
 
 
-def binary_rows(tree: PhraseTree, numbers: Mapping[str, int]) -> IntArray:
+def binary_rows(tree: PhraseTree, numbers: Mapping[str, int]) -> "IntArray":
     """Rows (first, last, label), (2 n - 1, 3), as `ConstituencyTree` has them.
 
     >>> from partita.data import parse_brackets
     >>> binary_rows(parse_brackets("(S (N a) (V b))")[0], {"": 0, "S": 1}).tolist()
     [[0, 1, 1], [0, 0, 0], [1, 1, 0]]
     """
+    import numpy as np
+
     return np.array([(first, last, numbers[label]) for first, last, label in binary_spans(tree)])
 
 
 def bracketed(
-    rows: ArrayLike, labels: Sequence[str], words: Sequence[str], tags: Sequence[str]
+    rows: "ArrayLike", labels: Sequence[str], words: Sequence[str], tags: Sequence[str]
 ) -> PhraseTree:
     """The tree of rows (first, last, label) from the top down, with its words and their tags.
 
@@ -76,6 +81,8 @@ def bracketed(
     >>> print(bracketed(rows, ("", "S+VP", "AP"), ["go", "on", "now"], ["V", "P", "R"]))
     (S (VP (V go) (P on) (AP (R now))))
     """
+    import numpy as np
+
     waiting = [(int(f), int(e), labels[int(number)]) for f, e, number in np.asarray(rows)][::-1]
     first, last, label = waiting[-1]
     waiting[-1] = first, last, label or "TOP"

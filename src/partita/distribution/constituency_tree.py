@@ -49,7 +49,7 @@ class ConstituencyTree(Distribution):
     5.0
     >>> p.marginals.round(1)
     array([[1. , 0.4, 0.4, 1. ],
-           [0. , 1. , 0.2, 0.4],
+           [0. , 1. , 0.4, 0.4],
            [0. , 0. , 1. , 0.4],
            [0. , 0. , 0. , 1. ]])
     >>> ConstituencyTree(np.eye(3, k=1)[:2, :2]).argmax  # the whole, the first word, the second

@@ -260,7 +260,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
             "learnt from": f"{len(known):,} sentences, {n_words:,} words",
             "trees known": f"{known.count(Known.ALL):,} whole, {known.count(Known.SOME):,} in part",
             "trees made projective": material.n_lifted,
-            **run_facts(learnt.training, "of the heads wrong"),
+            **run_facts(learnt.training, "of the heads wrong, to be expected"),
             "features": f"{len(model.maker.templates)} templates of {', '.join(model.columns)}",
             "weights": f"{len(self.weights_):,}, {n_used:,} of them not 0",
             "labels": f"{len(names)}: {', '.join(names)}" if names else "none",
