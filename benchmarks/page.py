@@ -84,6 +84,9 @@ class Section:
         lines = [
             f"## {self.title}\n",
             f"    {COMMANDS.get(self.name, f'make bench-{self.name}')}\n",
+            # The tables are folded: a reader opens what the summary made them curious about.
+            '<details markdown="1">',
+            f"<summary>Tables and notes: {self.title}</summary>\n",
             self.note,
             f"\n{self.age} {machine['processor']}, {machine['cores']} cores, NumPy's matrix "
             f"product at {machine['dgemm_gflops']} GFLOP/s on one; Python {machine['python']}, "
@@ -92,7 +95,7 @@ class Section:
         lines += [str(Table(table["title"], table["rows"])) for table in self.result["tables"]]
         if (RESULTS / f"{self.name}.png").exists():
             lines.append(f"\n![Time against size](../benchmarks/results/{self.name}.png)")
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, "\n</details>"]) + "\n"
 
 
 def _git(*arguments: str) -> str | None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from partita.estimators.translation.translator import Translator
     from partita.structures.hypergraph import Hypergraph
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Aligner",
