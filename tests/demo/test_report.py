@@ -39,7 +39,7 @@ class Outline(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if self.open and self.open[-1] == "code":
+        if "code" in self.open:
             self.code[-1] += data
 
 
@@ -95,7 +95,7 @@ def test_text_is_escaped():
         see="<see>",
         same="x < y",
         blocks=[
-            table(("<h>",), [("<a>", "1 %", marked(["<w>", "v"], 0, 0))], "<c>"),
+            table(("<h>", "n", "w"), [("<a>", "1 %", marked(["<w>", "v"], 0, 0))], "<c>"),
             figure(tree(["<w>"], [0]), 'a "caption" <b>'),
         ],
         headline=("<1>", "<unit>"),

@@ -62,6 +62,8 @@ def section(settings: Settings) -> Section:
             "one that is right, dashed where it is only possible."
         ),
         same=(
+            "import partita as pt\nfrom partita import samples\n\n"
+            "english, german = ([pair[i] for pair, _ in samples.bitext('train')] for i in (0, 1))\n"
             "aligner = pt.Aligner().fit(english, german)\n"
             "links = aligner.predict(english, german)\n"
             "pt.show.alignment(english[0], german[0], links[0])\n\n"

@@ -18,10 +18,10 @@ def section(settings: Settings) -> Section:
     found = np.array(tagger.tags_)[p.argmax(axis=1)]
     bins = reliability(p.max(axis=1), found == right)
     error = calibration_error(bins)
-    settings.say(f"Its probabilities are off by {error:.3f} on average (calibration error).")
+    settings.say(f"Its probabilities are off by {percent(error)} on average (calibration error).")
     rows = [
-        (f"{bin.low:.1f} to {bin.high:.1f}", f"{bin.n:,}", f"{bin.mean_probability:.3f}",
-         f"{bin.accuracy:.3f}")
+        (f"{100 * bin.low:.0f} to {100 * bin.high:.0f} %", f"{bin.n:,}", percent(bin.mean_probability),
+         percent(bin.accuracy))
         for bin in bins
         if bin.n
     ]  # fmt: skip
@@ -38,7 +38,7 @@ def section(settings: Settings) -> Section:
         see=(
             f"Bars that meet the diagonal: of what is called 80 % likely, 80 % should be right. On "
             f"average the tagger said {percent(said)} and was right in {percent(was)}, so it is "
-            f"{direction} sure than it may be; the expected calibration error is {error:.3f}."
+            f"{direction} sure than it may be; the expected calibration error is {percent(error)}."
         ),
         same="partita evaluate pos.model test.conllu --diagram reliability.svg",
         blocks=[
@@ -49,5 +49,5 @@ def section(settings: Settings) -> Section:
             ),
             table(("probability", "words", "said", "right"), rows),
         ],
-        headline=(f"{error:.3f}", "expected calibration error"),
+        headline=(percent(error), "expected calibration error"),
     )

@@ -47,6 +47,8 @@ def section(settings: Settings) -> Section:
             "largest entry."
         ),
         same=(
+            "import numpy as np\nimport partita as pt\n\n"
+            "arcs, direction = np.random.default_rng(0).normal(size=(2, 21, 21))\n"
             "p = pt.SpanningTree(arcs)\n"
             "p.covariance_product(direction)\n"
             "(p.covariance() @ direction.ravel()).reshape(arcs.shape)  # to compare with"

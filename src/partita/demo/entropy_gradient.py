@@ -47,9 +47,11 @@ def section(settings: Settings) -> Section:
             f"agree to {worst:.0e} of the largest entry (differences are the roughest)."
         ),
         same=(
+            "import numpy as np\nimport partita as pt\n"
+            "from partita.baselines import chains  # Jiao et al., to compare with\n\n"
+            "unary, pairwise = np.zeros((25, 9)), np.zeros((9, 9))\n"
             "p = pt.LinearChain(unary, pairwise)\n"
             "p.entropy_gradient()\n"
-            "from partita.baselines import chains  # Jiao et al., to compare with\n"
             "chains.entropy_gradient_by_quadratic_expectations(unary, pairwise)"
         ),
         blocks=plots(times, f"Time of one entropy gradient, {N_TAGS} tags"),

@@ -1,5 +1,6 @@
 """The report as one HTML page that needs nothing else: sections of text, tables and drawings."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -94,11 +95,17 @@ def figure(drawing: Svg, caption: str) -> Html:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str | Html]], caption: str = "") -> Html:
-    """A table; columns other than the first are numbers unless they are long."""
-    heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
+    """A table; columns of numbers stand to the right."""
+    kinds = [_kind([row[column] for row in rows]) for column in range(len(header))]
+    heads = "".join(
+        f'<th scope="col"{kind}>{escape(cell)}</th>'
+        for kind, cell in zip(kinds, header, strict=True)
+    )
     body = "".join(
         f'<tr><th scope="row">{_cell(first)}</th>'
-        + "".join(f"<td{_kind(cell)}>{_cell(cell)}</td>" for cell in others)
+        + "".join(
+            f"<td{kind}>{_cell(cell)}</td>" for kind, cell in zip(kinds[1:], others, strict=True)
+        )
         + "</tr>"
         for first, *others in rows
     )
@@ -123,10 +130,39 @@ def _cell(cell: str | Html) -> str:
     return cell.text if isinstance(cell, Html) else escape(cell)
 
 
-def _kind(cell: str | Html) -> str:
-    """Numbers stand to the right."""
-    plain = isinstance(cell, str) and cell[:1] in "-+0123456789."
-    return ' class="number"' if plain else ""
+def _kind(cells: Sequence[str | Html]) -> str:
+    """Whether a column is numbers; a dash is where one is missing."""
+    numbers = all(isinstance(cell, str) and cell[:1] in "-+0123456789.–" for cell in cells)
+    return ' class="number"' if numbers and cells else ""
+
+
+WORDS = re.compile(
+    r"(?P<comment>#.*)|(?P<text>'[^']*'|\"[^\"]*\")"
+    r"|(?P<keyword>\b(?:import|from|as|for|in|if|else|lambda|True|False|None)\b|(?<!\w)--[\w-]+)"
+)
+
+
+def _code(text: str) -> str:
+    """Blocks of Python and of commands, apart and coloured."""
+    blocks: list[list[str]] = []
+    for paragraph in text.split("\n\n"):
+        is_shell = paragraph.startswith("partita ")
+        if not blocks or is_shell:
+            blocks.append(["Shell" if is_shell else "Python"])
+        blocks[-1].append(paragraph)
+    return "\n".join(
+        f'<pre tabindex="0" aria-label="{name}"><code>{_coloured(chr(10).join(parts))}</code></pre>'
+        for name, *parts in blocks
+    )
+
+
+def _coloured(code: str) -> str:
+    parts, end = [], 0
+    for found in WORDS.finditer(code):
+        parts += [escape(code[end : found.start()]), f'<span class="{found.lastgroup}">']
+        parts += [escape(found[0]), "</span>"]
+        end = found.end()
+    return "".join([*parts, escape(code[end:])])
 
 
 def _contents(sections: Sequence[Section]) -> str:
@@ -148,6 +184,6 @@ def _section(section: Section) -> str:
 <p class="see"><strong>What to see.</strong> {escape(section.see)}</p>
 {blocks}
 <h3>The same by hand</h3>
-<pre tabindex="0"><code>{escape(section.same)}</code></pre>
+{_code(section.same)}
 <p class="seconds">This section took {section.seconds:.1f} s.</p>
 </section>"""

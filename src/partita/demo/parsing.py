@@ -73,8 +73,11 @@ def section(settings: Settings) -> Section:
             "most."
         ),
         same=(
+            "import partita as pt\nfrom partita.data import read_conllu\n\n"
+            "sentences = read_conllu('test.conllu')\n"
             "parser = pt.DependencyParser(projective=False).fit(read_conllu('train.conllu'))\n"
             "heads, labels = parser.predict(sentences)[0]\n"
+            "words = sentences[0].column('FORM')\n"
             "pt.show.tree(words, heads, probabilities=parser.predict_marginals(sentences)[0])\n\n"
             "partita train parser train.conllu -o trees.model"
         ),
@@ -82,11 +85,11 @@ def section(settings: Settings) -> Section:
             figure(
                 show.curves(
                     {
-                        "right heads (UAS)": [(n, uas) for n, uas, _ in curve],
-                        "and relations (LAS)": [(n, las) for n, _, las in curve],
+                        "right heads (UAS)": [(n, 100 * uas) for n, uas, _ in curve],
+                        "and relations (LAS)": [(n, 100 * las) for n, _, las in curve],
                     },
                     x_label="trees to learn from",
-                    y_label="share of words in new sentences",
+                    y_label="words in new sentences, %",
                     title="Learning curve of the parser",
                 ),
                 "Attachment scores against the number of trees.",

@@ -42,7 +42,7 @@ def section(settings: Settings) -> Section:
     )
     chains = {
         "the word before": [(np.arange(len(sentence)), None) for sentence in test],
-        "the word behind": [
+        "the word after": [
             (np.append(np.arange(2, len(sentence) + 1), 0), None) for sentence in test
         ],
     }
@@ -71,9 +71,12 @@ def section(settings: Settings) -> Section:
             f"{float(np.mean(parser.entropy(test))):.1f} nats on average."
         ),
         same=(
-            "rules = read_arc_rules('arc-rules.txt')  # from partita.data.arc_rules\n"
+            "import partita as pt\nfrom partita.data import read_conllu\n"
+            "from partita.data.arc_rules import read_arc_rules\n\n"
+            "sentences = read_conllu('unlabelled.conllu')\n"
+            "rules = read_arc_rules('arc-rules.txt')\n"
             "parser = pt.DependencyParser(rules=rules, optimiser='lbfgs', labels=False)\n"
-            "parser.fit(sentences_without_heads).predict(test_sentences)\n\n"
+            "parser.fit([], unlabelled=sentences).predict(sentences[:3])\n\n"
             "partita train parser unlabelled.conllu --rules arc-rules.txt \\\n"
             "    --optimiser lbfgs --no-labels -o rules.model"
         ),

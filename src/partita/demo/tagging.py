@@ -179,11 +179,12 @@ def _learning_curves(few: Curve, more: Curve, from_expectations: float) -> Html:
         "and unlabelled text": more,
         "expectations, no labels": [(0, from_expectations), (few[-1][0], from_expectations)],
     }
+    curves = {name: [(n, 100 * share) for n, share in curve] for name, curve in curves.items()}
     return figure(
         show.curves(
             curves,
             x_label="labelled sentences",
-            y_label="accuracy on new sentences",
+            y_label="accuracy on new sentences, %",
             title="Learning curves of the tagger",
         ),
         "Accuracy against the number of labelled sentences.",

@@ -24,13 +24,14 @@ def section(settings: Settings) -> Section:
     train = train[: settings.choose(len(train), 100)]
     english, german = [each.pair.source for each in train], [each.pair.target for each in train]
     new, references = [each.pair.source for each in test], [each.pair.target for each in test]
-    translator, found = _translated(settings, (english, german), new, references)
+    translators, found = _translated(settings, (english, german), new, references)
     scores = {name: corpus_bleu(texts, references).score for name, texts in found.items()}
     rows = [
         (name, f"{scores[name]:.1f}", f"{corpus_chrf(texts, references):.1f}")
         for name, texts in found.items()
     ]
-    best = max(scores, key=lambda name: scores[name])
+    best = max(translators, key=lambda name: scores[name])
+    translator = translators[best]
     short = [index for index, words in enumerate(new) if len(words) <= 8][: settings.choose(6, 3)]
     sentence = new[short[0]]
     likely = [
@@ -38,7 +39,7 @@ def section(settings: Settings) -> Section:
         for each in translator.k_best([sentence], 4)[0]
     ]
     examples = [
-        tuple(" ".join(words[index]) for words in (new, found[ITG], references)) for index in short
+        tuple(" ".join(words[index]) for words in (new, found[best], references)) for index in short
     ]
     return Section(
         name="translator",
@@ -54,14 +55,16 @@ def section(settings: Settings) -> Section:
             "see what was learnt, and what was not."
         ),
         same=(
+            "import partita as pt\nfrom partita import samples\n\n"
+            "english, german = ([pair[i] for pair, _ in samples.bitext('train')] for i in (0, 1))\n"
             "translator = pt.Translator(max_words=12).fit(english, german)\n"
-            "translator.predict(sentences)\n"
-            "translator.k_best(sentences, 4)\n\n"
+            "translator.predict(english[:3])\n"
+            "translator.k_best(english[:3], 4)\n\n"
             "partita train translator train.en train.de -o translate.model"
         ),
         blocks=[
             table(("translator", "BLEU", "chrF"), rows),
-            table(("English", ITG, "reference"), examples),
+            table(("English", best, "reference"), examples),
             table((f"translations of “{' '.join(sentence)}”", "probability, at least"), likely),
         ],
         headline=(f"{scores[best]:.1f}", f"BLEU, {best}"),
@@ -70,8 +73,8 @@ def section(settings: Settings) -> Section:
 
 def _translated(
     settings: Settings, pairs: tuple[Texts, Texts], new: Texts, references: Texts
-) -> tuple[Translator, dict[str, list[tuple[str, ...]]]]:
-    """The translator by ITG, and what it, its lexicon and one by phrases make of new sentences."""
+) -> tuple[dict[str, Translator], dict[str, list[tuple[str, ...]]]]:
+    """Both translators, and what they and a lexicon make of new sentences."""
     with clock() as seconds:
         translator = Translator(
             grammar=Itg(
@@ -99,4 +102,4 @@ def _translated(
         "One with hierarchical phrases reaches "
         f"{corpus_bleu(found[HIERO], references).score:.1f} ({seconds():.1f} s)."
     )
-    return translator, found
+    return {ITG: translator, HIERO: phrases}, found
