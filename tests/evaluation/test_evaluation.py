@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from partita.data.schemes import chunks
 from partita.evaluation import (
     Counted,
     accuracy,
@@ -11,6 +12,7 @@ from partita.evaluation import (
     many_to_one,
     reliability,
 )
+from partita.evaluation.chunks import conlleval_chunks
 
 
 def test_accuracy():
@@ -131,3 +133,14 @@ def test_calibrated_predictions_have_little_error():
 def test_what_is_no_probability(p, right, message):
     with pytest.raises(ValueError, match=message):
         reliability(p, right)
+
+
+def test_chunks_as_conlleval_reads_them():
+    for tags in (["B-A", "I-A", "B-A", "I-B", "O", "I-A"], ["I-A", "I-A", "B-A", "O"]):
+        assert conlleval_chunks(tags) == chunks(tags)
+    # It has no rule for S, nor for B after E.
+    tags = ["B-A", "E-A", "B-A", "E-A", "O", "S-A", "S-A", "S-B"]
+    assert [(each.first, each.last) for each in conlleval_chunks(tags)] == [(0, 3), (5, 6), (7, 7)]
+    assert [each.first for each in chunks(tags)] == [0, 2, 5, 6, 7]
+    assert chunk_scores([tags], [tags]).overall.n_gold == 5
+    assert chunk_scores([tags], [tags], "conlleval").overall.n_gold == 3

@@ -14,12 +14,13 @@ from partita.data.text import (
     blocks,
     read_text,
     source_name,
-    without_blanks,
     write_text,
 )
 from partita.files import StrPath
 
 DOCUMENT_START = "-DOCSTART-"
+BLANKS = " \t"
+"""What a line may hold that ends a sentence; it is written back as it was."""
 _BLANKS = re.compile(r"[ \t]+")
 
 
@@ -45,11 +46,11 @@ def parse_columns(
     """
     sentences: list[Sentence] = []
     waiting: list[str] = []
-    for first, lines in blocks(without_blanks(text), first_line):
+    for first, lines, end in blocks(text, first_line, BLANKS):
         n_before = _n_before(lines)
         waiting += lines[:n_before]
         if n_before == len(lines):
-            waiting += [""] if any(lines) else []
+            waiting += [end] if any(lines) else []
             continue
         rows = lines[n_before:]
         separator = separator or ("\t" if "\t" in rows[0] else " ")
@@ -60,6 +61,7 @@ def parse_columns(
                 dict(zip(names, columns, strict=True)),
                 before=tuple(waiting),
                 separator=separator,
+                end=end,
                 source=source,
                 first_line=first + n_before,
             )
@@ -75,7 +77,7 @@ def parse_columns(
 def _n_before(lines: Sequence[str]) -> int:
     """How many lines of a block precede its words."""
     for index, line in enumerate(lines):
-        if line and not line.startswith(DOCUMENT_START):
+        if line.strip(BLANKS) and not line.startswith(DOCUMENT_START):
             return index
     return len(lines)
 
@@ -148,4 +150,4 @@ def _sentence_text(sentence: Sentence) -> str:
                 f"{sentence.where(index)}: a value contains {separator!r} or a line end, in "
                 f"{shown(line)}; expected values without. Replace it, or use another separator."
             )
-    return "\n".join([*sentence.before, *lines, "", *sentence.after, ""])
+    return "\n".join([*sentence.before, *lines, sentence.end, *sentence.after, ""])

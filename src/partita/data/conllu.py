@@ -38,7 +38,7 @@ def parse_conllu(text: str, source: str = "<text>", first_line: int = 1) -> list
     (('Dogs',), ('# sent_id = 1',))
     """
     sentences: list[Sentence] = []
-    for first, lines in blocks(text, first_line):
+    for first, lines, _ in blocks(text, first_line):
         if any(lines):
             sentences.append(_sentence(lines, first, source))
         elif sentences:

@@ -21,8 +21,9 @@ class Sentence:
     The rest is what a writer needs to give the file back: `before` and `after`, the lines before
     and after the words (comments, -DOCSTART- lines, surplus blank lines); `extras`, the lines
     among the words that are no words (multiword tokens and empty nodes), each with the number of
-    words that precede it; `separator`, what stands between columns. `first_line` is the number
-    of the first line after `before`, in the file `source`.
+    words that precede it; `separator`, what stands between columns; `end`, the line that ends it,
+    of nothing but blanks. `first_line` is the number of the first line after `before`, in the file
+    `source`.
 
     >>> sentence = Sentence({"FORM": ("dogs", "bark"), "UPOS": ("NOUN", "VERB")})
     >>> len(sentence), sentence.column("UPOS")
@@ -38,6 +39,7 @@ class Sentence:
     extras: tuple[tuple[int, str], ...] = ()
     after: tuple[str, ...] = ()
     separator: str = "\t"
+    end: str = ""
     source: str = MEMORY
     first_line: int = 1
 

@@ -1,14 +1,18 @@
 """Sentences of a file as they are read: a little at a time, whatever its size."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from partita.data.columns import DOCUMENT_START, parse_columns
 from partita.data.conllu import parse_conllu
 from partita.data.formats import Document, Format, guess_format
 from partita.data.plain import Tokeniser, parse_plain
-from partita.data.text import no_text, read_line_pieces, source_name, without_blanks
+from partita.data.text import no_text, read_line_pieces, source_name
 from partita.data.tokens import split_at_blanks
 from partita.files import StrPath
+
+LAST_END = {"conllu": re.compile(r"(?s).*(\n\n)"), "columns": re.compile(r"(?s).*(\n[ \t]*\n)")}
+"""Up to the last line that ends a sentence."""
 
 
 def stream_documents(
@@ -31,8 +35,6 @@ def stream_documents(
         waiting += piece
         if format is None and waiting.strip():
             format = guess_format(waiting)
-        if format == "columns":
-            waiting = without_blanks(waiting)
         whole = _complete(waiting, format)
         if format is not None and whole:
             document = _parsed(whole, format, names, source, n_lines + 1, last, tokeniser)
@@ -54,9 +56,13 @@ def _complete(text: str, format: Format | None) -> str:
     """
     if format is None or not text:
         return ""
-    end = text.rfind("\n") + 1 if format == "plain" else text.rfind("\n\n") + 2
+    if format == "plain":
+        end = text.rfind("\n") + 1
+    else:
+        ends = LAST_END[format].search(text)
+        end = 0 if ends is None else ends.end(1)
     beside = {"plain": (), "columns": (DOCUMENT_START,), "conllu": ("#",)}[format]
-    whole = text[:end] if end > 1 else ""
+    whole = text[:end]
     lines = whole.split("\n")
     return whole if any(line.strip() and not line.startswith(beside) for line in lines) else ""
 

@@ -185,28 +185,32 @@ def _checked(text: str) -> str:
     return text
 
 
-def blocks(text: str, first: int = 1) -> Iterator[tuple[int, list[str]]]:
-    r"""Runs of lines that a blank line ends, each with the number of its first line.
+def blocks(text: str, first: int = 1, blanks: str = "") -> Iterator[tuple[int, list[str], str]]:
+    r"""Runs of lines that a blank line ends, each with the number of its first line, and the end.
 
-    `first` is the number of the text's first line.
+    `first` is the number of the text's first line; lines of nothing but letters of `blanks` are
+    blank, too.
 
-    Surplus blank lines open the next block, as empty strings; those at the end of the text are a
+    Surplus blank lines open the next block, as they are; those at the end of the text are a
     block of their own, so that nothing is lost.
 
     >>> list(blocks("a\nb\n\n\nc\n"))
-    [(1, ['a', 'b']), (4, ['', 'c'])]
+    [(1, ['a', 'b'], ''), (4, ['', 'c'], '')]
+    >>> list(blocks("a\n\t\nb", blanks=" \t"))
+    [(1, ['a'], '\t'), (3, ['b'], '')]
     """
     block: list[str] = []
     has_content = False
     for number, line in enumerate(text.removesuffix("\n").split("\n"), start=first):
-        if line or not has_content:
+        is_content = bool(line.strip(blanks) if blanks else line)
+        if is_content or not has_content:
             block.append(line)
-            has_content = has_content or bool(line)
+            has_content = has_content or is_content
         else:
-            yield first, block
+            yield first, block, line
             first, block, has_content = number + 1, [], False
     if block:
-        yield first, block
+        yield first, block, ""
 
 
 def without_blanks(text: str) -> str:

@@ -20,11 +20,15 @@ def section(settings: Settings) -> Section:
     error = calibration_error(bins)
     settings.say(f"Its probabilities are off by {percent(error)} on average (calibration error).")
     rows = [
-        (f"{100 * bin.low:.0f} to {100 * bin.high:.0f} %", f"{bin.n:,}", percent(bin.mean_probability),
-         percent(bin.accuracy))
+        (
+            f"{100 * bin.low:.0f} to {100 * bin.high:.0f} %",
+            f"{bin.n:,}",
+            percent(bin.mean_probability),
+            percent(bin.accuracy),
+        )
         for bin in bins
         if bin.n
-    ]  # fmt: skip
+    ]
     said, was = p.max(axis=1).mean(), (found == right).mean()
     direction = "less" if said < was else "more"
     return Section(

@@ -1,9 +1,11 @@
 """Precision, recall and F1 of chunks, as the program conlleval of CoNLL-2000 counts them."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from partita.data.schemes import chunks
+from partita.data.schemes import OUTSIDE, Chunk, chunks, split_tag
 from partita.evaluation.tags import Tagged, accuracy, check_alike
 
 
@@ -63,11 +65,38 @@ class ChunkScores:
         return "\n".join(lines)
 
 
-def chunk_scores(gold: Tagged, predicted: Tagged) -> ChunkScores:
+def conlleval_chunks(tags: Sequence[str]) -> list[Chunk]:
+    """The chunks that the program conlleval.pl finds, letter for letter.
+
+    In IOB1 and IOB2 these are those of `partita.data.schemes.chunks`. In BIOES they are not: the
+    program has no rule for S, and none for what follows E but E, I and O, so that chunks of one
+    type that touch become one.
+
+    >>> conlleval_chunks(["S-NP", "S-NP", "O", "S-VP"])
+    [Chunk(type='NP', first=0, last=1), Chunk(type='VP', first=3, last=3)]
+    """
+    found: list[Chunk] = []
+    start, before = 0, (OUTSIDE, "")
+    for position, tag in enumerate([*tags, OUTSIDE]):
+        after = split_tag(tag)
+        is_same = before[1] == after[1] and (before[0] + after[0]) not in ("BB", "IB", "EE", "EI")
+        if before[0] != OUTSIDE and (after[0] == OUTSIDE or not is_same):
+            found.append(Chunk(before[1], start, position - 1))
+        if after[0] != OUTSIDE and (before[0] == OUTSIDE or not is_same):
+            start = position
+        before = after
+    return found
+
+
+def chunk_scores(
+    gold: Tagged, predicted: Tagged, reading: Literal["schemes", "conlleval"] = "schemes"
+) -> ChunkScores:
     """Chunks of IOB1, IOB2 or BIOES tags: overall and by type.
 
-    The rules of conlleval read all schemes alike (see `partita.data.schemes`), so gold and
-    prediction need not even share one; the accuracy of tags, of course, is then of no use.
+    One set of rules reads all schemes (see `partita.data.schemes`), so gold and prediction need
+    not even share one; the accuracy of tags, of course, is then of no use. Where E and S stand,
+    `reading="conlleval"` gives the numbers of conlleval.pl, which does not know S (see
+    `conlleval_chunks`).
 
     >>> print(chunk_scores([["B-NP", "O"]], [["B-NP", "B-VP"]]))
     processed 2 tokens with 1 phrases; found: 2 phrases; correct: 1.
@@ -76,9 +105,10 @@ def chunk_scores(gold: Tagged, predicted: Tagged) -> ChunkScores:
                    VP: precision:   0.00%; recall:   0.00%; FB1:   0.00  1
     """
     check_alike(gold, predicted)
+    read = conlleval_chunks if reading == "conlleval" else chunks
     golds, guesses, right = Counter[str](), Counter[str](), Counter[str]()
     for a, b in zip(gold, predicted, strict=True):
-        there, found = set(chunks(a)), set(chunks(b))
+        there, found = set(read(a)), set(read(b))
         golds.update(chunk.type for chunk in there)
         guesses.update(chunk.type for chunk in found)
         right.update(chunk.type for chunk in there & found)

@@ -292,7 +292,8 @@ def _check_words(gold: Sentence, parsed: Sentence) -> None:
         parsed.line(word),
         f"{sentence_name(parsed)} has the {len(found)} words {' '.join(found)[:60]!r}; expected "
         f"the {len(words)} of {gold.where()}, {' '.join(words)[:60]!r}: only trees over the same "
-        "words can be compared.",
+        "words can be compared here. The script of the CoNLL 2018 shared task (conll18_ud_eval.py) "
+        "aligns words by their letters; parse the gold words to do without it.",
     )
 
 

@@ -1,7 +1,7 @@
 """`partita evaluate` for taggers: how good the tags are, and whether probabilities mean it."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from partita.cli.answers import DECODER, TAG_COLUMN, table
 from partita.cli.evaluate.calibration import calibration
@@ -23,6 +23,12 @@ ARGUMENTS = (
         False,
         "let each tag of the model stand for the right tag it meets most (for induced tags)",
     ),
+    Argument(
+        "conlleval",
+        bool,
+        False,
+        "read chunks as conlleval.pl does, which has no rule for S of BIOES (else by the scheme)",
+    ),
     DIAGRAM,
     *READING,
 )
@@ -30,6 +36,7 @@ N_NAMED = 8
 """Tags that a message names."""
 
 Tags = Sequence[Sequence[str]]
+Reading = Literal["schemes", "conlleval"]
 
 
 def run(model: Model, options: Options) -> None:
@@ -54,19 +61,22 @@ def run(model: Model, options: Options) -> None:
         write_results(options, _many_to_one(gold, found), _many_to_one_lines)
         return
     _say_unknown(model, gold)
-    has_chunks = recognise_scheme(gold) is not None
+    scheme = recognise_scheme(gold)
+    reading: Reading = "conlleval" if options.conlleval else "schemes"
+    if scheme == "BIOES" and not options.conlleval:
+        say("Chunks of BIOES are read by its own rules, not by conlleval.pl's (see --conlleval)")
     measures = {
         **_accuracy(gold, found),
         "calibration_error": _calibration(model, sentences, gold, found, options.diagram),
         "tags": _by_tag(gold, found),
-        "chunks": _chunks(gold, found) if has_chunks else None,
+        "chunks": _chunks(gold, found, reading) if scheme else None,
     }
     write_results(options, measures, _lines)
-    if has_chunks and not options.json:
+    if scheme and not options.json:
         from partita.evaluation import chunk_scores
 
         write()
-        write(str(chunk_scores(gold, found)))
+        write(str(chunk_scores(gold, found, reading)))
 
 
 FAMILY = Family("taggers", ("tagger", "hmm", "segmenter"), run, ARGUMENTS)
@@ -147,10 +157,10 @@ def _by_tag(gold: Tags, found: Tags) -> dict[str, Measures]:
     return {tag: counted(*counts) for tag, counts in accuracy_by_tag(*_known(gold, found)).items()}
 
 
-def _chunks(gold: Tags, found: Tags) -> dict[str, Any]:
+def _chunks(gold: Tags, found: Tags, reading: Reading) -> dict[str, Any]:
     from partita.evaluation import chunk_scores
 
-    scores = chunk_scores(gold, found)
+    scores = chunk_scores(gold, found, reading)
     by_type = {
         name: counted(each.n_gold, each.n_predicted, each.n_correct)
         for name, each in scores.by_type.items()
