@@ -16,7 +16,18 @@ from benchmarks.timing import RESULTS, Table
 FOLDER = Path(__file__).parent
 PAGE = FOLDER.parent / "docs" / "benchmarks.md"
 NOTES = FOLDER / "notes"
-ORDER = ("doors", "chains", "trees", "torch", "first_use", "forests", "itg", "training", "tagger")
+ORDER = (
+    "doors",
+    "chains",
+    "trees",
+    "scaling",
+    "torch",
+    "first_use",
+    "forests",
+    "itg",
+    "training",
+    "tagger",
+)
 """What comes first; others follow by their names."""
 
 INTRODUCTION = """# Benchmarks

@@ -5,6 +5,7 @@ import pytest
 
 import partita as pt
 from partita.baselines.contraction import contraction_trace
+from partita.demo.best_tree import nested_cycles
 
 
 def test_trace_finds_the_best_tree():
@@ -50,3 +51,12 @@ def test_trace_names_the_word_that_is_cut_off():
         contraction_trace(np.zeros((3, 3)), ["only"])
     with pytest.raises(ValueError, match=r"\(n\+1, n\+1\)"):
         contraction_trace(np.zeros((3, 4)))
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_as_many_cycles_as_words(single_root):
+    arcs = nested_cycles(12)
+    trace = contraction_trace(arcs, single_root=single_root)
+    assert sum(line.startswith("cycle") for line in trace.steps) == 11
+    heads = pt.SpanningTree(arcs, single_root=single_root).argmax
+    assert trace.score == arcs[heads, np.arange(1, 13)].sum()

@@ -55,7 +55,7 @@ def test_the_page_is_whole_and_needs_no_other_file(report):
     html = report.read_text(encoding="utf-8")
     found = outline(html)
     n_sections = sum(map(len, STRANDS)) + len(TIMED)
-    assert found.names.count("section") == n_sections == 10
+    assert found.names.count("section") == n_sections == 11
     assert found.names.count("figure") == found.names.count("svg") >= 10
     assert all(address.startswith(("#", "data:")) for address in found.addresses)
     assert len([address for address in found.addresses if address.startswith("#")]) == n_sections

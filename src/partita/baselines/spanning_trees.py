@@ -50,10 +50,10 @@ def pair_marginals_by_clamping(arcs: FloatArray, single_root: bool = False) -> F
     get weight 0, the matrix of what is left is inverted again, and p(both) = p(second | first)
     p(first).
     """
-    weights = _weights(arcs)
+    weights = arc_weights(arcs)
     marginals = arc_marginals(weights, single_root)
     pairs = np.zeros(weights.shape * 2)
-    for arc, given in _clamped(weights, single_root):
+    for arc, given in clamped_marginals(weights, single_root):
         pairs[arc] = marginals[arc] * given
     return pairs
 
@@ -65,11 +65,11 @@ def product_by_clamping(
 
     p(arc) (E[direction | arc] - E[direction]) for each arc.
     """
-    weights = _weights(arcs)
+    weights = arc_weights(arcs)
     marginals = arc_marginals(weights, single_root)
     mean = (marginals * direction).sum()
     product = np.zeros_like(weights)
-    for arc, given in _clamped(weights, single_root):
+    for arc, given in clamped_marginals(weights, single_root):
         product[arc] = marginals[arc] * ((given * direction).sum() - mean)
     return product
 
@@ -81,7 +81,7 @@ def product_by_pairs_of_arcs(arcs: FloatArray, direction: FloatArray) -> FloatAr
     report's sum of four products, plus the marginal itself for an arc with itself. Blocks of N³
     numbers are in memory at a time.
     """
-    weights = _weights(arcs)
+    weights = arc_weights(arcs)
     n_nodes = len(weights)
     inverse = np.zeros((n_nodes, n_nodes))
     kirchhoff = np.diag(weights[:, 1:].sum(axis=0)) - weights[1:, 1:]
@@ -99,18 +99,28 @@ def product_by_pairs_of_arcs(arcs: FloatArray, direction: FloatArray) -> FloatAr
     return transposed
 
 
-def _weights(arcs: FloatArray) -> FloatArray:
-    """exp of the scores, shifted, and 0 for what is no arc."""
+def arc_weights(arcs: FloatArray) -> FloatArray:
+    """exp of the scores, shifted, and 0 for what is no arc.
+
+    >>> arc_weights(np.zeros((2, 2)))
+    array([[0., 1.],
+           [0., 0.]])
+    """
     weights: FloatArray = np.exp(arcs - arcs[:, 1:].max())
     np.fill_diagonal(weights, 0.0)
     weights[:, 0] = 0.0
     return weights
 
 
-def _clamped(
-    weights: FloatArray, single_root: bool
+def clamped_marginals(
+    weights: FloatArray, single_root: bool = False
 ) -> Iterator[tuple[tuple[int, int], FloatArray]]:
-    """Each arc of a weight, and the marginals of the trees that have it."""
+    """Each arc of a weight, and the marginals of the trees that have it: an inversion each, O(N³).
+
+    >>> [(arc, given)] = clamped_marginals(arc_weights(np.zeros((2, 2))))
+    >>> arc, float(given[arc])
+    ((0, 1), 1.0)
+    """
     for head, modifier in np.argwhere(weights > 0).tolist():
         clamped = weights.copy()
         clamped[:, modifier] = 0.0

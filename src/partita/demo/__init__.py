@@ -19,6 +19,7 @@ from multiprocessing import get_context
 from partita import __version__
 from partita.demo import (
     alignment,
+    best_tree,
     calibration,
     covariance_product,
     data,
@@ -45,7 +46,11 @@ STRANDS: tuple[tuple[Part, ...], ...] = (
     (data.section, tagging.section, calibration.section, spans.section, parsing.section),
     (rules.section, alignment.section, translation.section),
 )
-TIMED: tuple[Part, ...] = (entropy_gradient.section, covariance_product.section)
+TIMED: tuple[Part, ...] = (
+    entropy_gradient.section,
+    covariance_product.section,
+    best_tree.section,
+)
 
 Path = str | os.PathLike[str]
 

@@ -54,6 +54,16 @@ def compare(
     return times, worst
 
 
+def exponent(times: Mapping[int, float], n_sizes: int = 3) -> float:
+    """The power of the size as which time grows, fitted to the last sizes.
+
+    >>> round(exponent({10: 1.0, 20: 1.5, 40: 4.0, 80: 16.0, 160: 64.0}), 3)
+    2.0
+    """
+    sizes, seconds = np.log(list(times.items())[-n_sizes:]).T
+    return float(np.polyfit(sizes, seconds, 1)[0])
+
+
 def in_print(seconds: float) -> str:
     """A time with a fitting unit, three digits of it.
 
@@ -66,23 +76,25 @@ def in_print(seconds: float) -> str:
     return f"{seconds / size:.3g} {unit}"
 
 
-def plots(times: Times, what: str) -> list[Html]:
-    """The times as curves on logarithmic axes, and as a table."""
+def plots(times: Times, what: str, unit: str = "words") -> list[Html]:
+    """The times as curves on logarithmic axes, and as a table with the powers that fit them."""
     curves = {
         name: [(n, 1e3 * seconds) for n, seconds in found.items()] for name, found in times.items()
     }
     sizes = sorted({n for found in times.values() for n in found})
     rows = [
-        (name, *(in_print(found[n]) if n in found else "–" for n in sizes))
+        (
+            name,
+            *(in_print(found[n]) if n in found else "–" for n in sizes),
+            f"{exponent(found):.1f}",
+        )
         for name, found in times.items()
     ]
     return [
         figure(
-            show.curves(
-                curves, x_label="words", y_label="milliseconds", title=what, logarithmic="xy"
-            ),
-            f"{what}. Both axes are logarithmic, so that a straight line is a power of the length, "
-            "and its slope the exponent.",
+            show.curves(curves, x_label=unit, y_label="milliseconds", title=what, logarithmic="xy"),
+            f"{what}. Both axes are logarithmic, so that a straight line is a power of the number "
+            f"of {unit}, and its slope the exponent.",
         ),
-        table((f"{what}, words", *map(str, sizes)), rows),
+        table((f"{what}, {unit}", *map(str, sizes), f"power of {unit}, last three"), rows),
     ]
