@@ -1,9 +1,9 @@
 """Any of the formats, guessed from the text: nobody should have to name what can be seen."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args, overload
+from typing import Literal, NamedTuple, TypeAlias, get_args, overload
 
 from partita.data.columns import DOCUMENT_START, columns_text, parse_columns
 from partita.data.conllu import conllu_text, parse_conllu
@@ -16,11 +16,61 @@ from partita.files import StrPath
 Format: TypeAlias = Literal["conllu", "columns", "plain"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
-_TITLES = {"conllu": "CoNLL-U", "columns": "CoNLL columns", "plain": "plain text"}
 _COMMENT = re.compile(r"# ?(sent_id|text|newdoc|newpar|global\.columns)\b")
 _CONLLU_ROW = re.compile(r"\d+([-.]\d+)?\t")
 _N_LOOKED_AT = 1000
 """Lines that a guess looks at."""
+
+
+class ReadingMatter(NamedTuple):
+    """A text, or a piece of one, and what is known of it."""
+
+    text: str
+    source: str
+    first_line: int = 1
+    names: Sequence[str] | None = None
+    """Of the columns, where the text does not say them."""
+    separator: str = ""
+    """Of the columns in the piece before."""
+    tokeniser: Tokeniser = split_at_blanks
+
+
+class FormatWays(NamedTuple):
+    """All that the library has to know of a format."""
+
+    title: str
+    parse: Callable[[ReadingMatter], list[Sentence]]
+    written: Callable[[Iterable[Sentence]], str]
+    end: re.Pattern[str]
+    """Matches up to the last place where a text can be cut; the group ends there."""
+    beside: tuple[str, ...] = ()
+    """How lines begin that belong to the sentence after them."""
+
+
+WAYS: dict[Format, FormatWays] = {
+    "conllu": FormatWays(
+        "CoNLL-U",
+        lambda it: parse_conllu(it.text, it.source, it.first_line),
+        conllu_text,
+        re.compile(r"(?s).*(\n\n)"),
+        ("#",),
+    ),
+    "columns": FormatWays(
+        "CoNLL columns",
+        lambda it: parse_columns(it.text, it.names, it.source, it.first_line, it.separator),
+        columns_text,
+        re.compile(r"(?s).*(\n[ \t]*\n)"),
+        (DOCUMENT_START,),
+    ),
+    "plain": FormatWays(
+        "plain text",
+        lambda it: parse_plain(
+            it.text, it.names[0] if it.names else "FORM", it.source, it.first_line, it.tokeniser
+        ),
+        plain_text,
+        re.compile(r"(?s).*(\n)"),
+    ),
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,7 +128,7 @@ class Document(Sequence[Sentence]):
     @property
     def kind(self) -> str:
         """The format in words."""
-        title = _TITLES[self.format]
+        title = WAYS[self.format].title
         if self.format == "columns":
             title += f" ({count(len(self.names), 'column')})"
         return title
@@ -122,14 +172,8 @@ def parse_sentences(
     if format is not None and format not in FORMATS:
         raise ValueError(f"the format {format!r} came; expected one of {', '.join(FORMATS)}.")
     format = format or guess_format(text)
-    if format == "conllu":
-        sentences = parse_conllu(text, source)
-    elif format == "columns":
-        sentences = parse_columns(text, names, source)
-    else:
-        name = names[0] if names else "FORM"
-        sentences = parse_plain(text, name, source, tokeniser=tokeniser)
-    return Document(tuple(sentences), format, source)
+    matter = ReadingMatter(text, source, names=names, tokeniser=tokeniser)
+    return Document(tuple(WAYS[format].parse(matter)), format, source)
 
 
 def guess_format(text: str) -> Format:
@@ -170,8 +214,7 @@ def _is_conllu(line: str) -> bool:
 
 def sentences_text(sentences: Iterable[Sentence], format: Format) -> str:
     """Sentences as a text of the format."""
-    writers = {"conllu": conllu_text, "columns": columns_text, "plain": plain_text}
-    return writers[format](sentences)
+    return WAYS[format].written(sentences)
 
 
 def write_sentences(path: StrPath, sentences: Iterable[Sentence], format: Format) -> None:

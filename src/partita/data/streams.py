@@ -1,18 +1,12 @@
 """Sentences of a file as they are read: a little at a time, whatever its size."""
 
-import re
 from collections.abc import Iterator, Sequence
 
-from partita.data.columns import DOCUMENT_START, parse_columns
-from partita.data.conllu import parse_conllu
-from partita.data.formats import Document, Format, guess_format
-from partita.data.plain import Tokeniser, parse_plain
+from partita.data.formats import WAYS, Document, Format, ReadingMatter, guess_format
+from partita.data.plain import Tokeniser
 from partita.data.text import no_text, read_line_pieces, source_name
 from partita.data.tokens import split_at_blanks
 from partita.files import StrPath
-
-LAST_END = {"conllu": re.compile(r"(?s).*(\n\n)"), "columns": re.compile(r"(?s).*(\n[ \t]*\n)")}
-"""Up to the last line that ends a sentence."""
 
 
 def stream_documents(
@@ -56,15 +50,11 @@ def _complete(text: str, format: Format | None) -> str:
     """
     if format is None or not text:
         return ""
-    if format == "plain":
-        end = text.rfind("\n") + 1
-    else:
-        ends = LAST_END[format].search(text)
-        end = 0 if ends is None else ends.end(1)
-    beside = {"plain": (), "columns": (DOCUMENT_START,), "conllu": ("#",)}[format]
-    whole = text[:end]
+    ways = WAYS[format]
+    end = ways.end.match(text)
+    whole = "" if end is None else text[: end.end(1)]
     lines = whole.split("\n")
-    return whole if any(line.strip() and not line.startswith(beside) for line in lines) else ""
+    return whole if any(line.strip() and not line.startswith(ways.beside) for line in lines) else ""
 
 
 def _parsed(
@@ -77,17 +67,12 @@ def _parsed(
     tokeniser: Tokeniser,
 ) -> Document:
     """A document out of a piece of the file; columns are those of the piece before it."""
-    if format == "conllu":
-        sentences = parse_conllu(text, source, first_line)
-    elif format == "plain":
-        name = names[0] if names else "FORM"
-        sentences = parse_plain(text, name, source, first_line, tokeniser)
-    elif last is None:
-        sentences = parse_columns(text, names, source, first_line)
+    if format == "columns" and last is not None:
+        names, separator = last.names, last[0].separator
     else:
-        separator = last[0].separator
-        sentences = parse_columns(text, last.names, source, first_line, separator)
-    return Document(tuple(sentences), format, source)
+        separator = ""
+    matter = ReadingMatter(text, source, first_line, names, separator, tokeniser)
+    return Document(tuple(WAYS[format].parse(matter)), format, source)
 
 
 def _in_parts(document: Document, most: int) -> Iterator[Document]:
