@@ -189,6 +189,39 @@ def test_samples(case, kind):
     assert chisquare(observed[expected > 0], expected[expected > 0]).pvalue > 1e-4
 
 
+def drawn_apart(p, size, rng):
+    samples = p.sample(size, rng, replace=False)
+    rows = list(zip(*samples, strict=True)) if isinstance(samples, tuple) else samples
+    return [flat(row).astype(np.int64).tobytes() for row in rows]
+
+
+def test_samples_without_replacement(case, kind):
+    """All of them, each once; of pairs, the second from p without the first."""
+    small = max(case.sizes[:2]) if kind == "normal" else case.sizes[0]
+    problem = Problem(case, kind, small)
+    p, truth = problem.p, problem.truth
+    rng, allowed = np.random.default_rng(7), np.flatnonzero(truth.totals > -np.inf)
+    index = {flat(s).astype(np.int64).tobytes(): k for k, s in enumerate(truth.structures)}
+    assert {index[each] for each in drawn_apart(p, len(allowed), rng)} == {*allowed.tolist()}
+    with pytest.raises(ValueError, match=f"has {len(allowed)} structures in all"):
+        p.sample(len(allowed) + 1, rng, replace=False)
+    if kind != "normal" or len(allowed) < 2:
+        return
+    size = 250 if IS_COMPILED else 30
+    shares = truth.probabilities
+    expected = size * shares[:, None] * shares / (1 - shares[:, None])
+    observed = np.zeros_like(expected)
+    for _ in range(size):
+        first, second = drawn_apart(p, 2, rng)
+        observed[index[first], index[second]] += 1
+    assert (np.diag(observed) == 0).all()
+    np.fill_diagonal(expected, 0.0)
+    rare = expected < 5
+    observed = np.append(observed[~rare], observed[rare].sum())
+    expected = np.append(expected[~rare], expected[rare].sum())
+    assert chisquare(observed[expected > 0], expected[expected > 0]).pvalue > 1e-4
+
+
 @problems()
 def test_expectation(problem):
     p, truth = problem.p, problem.truth

@@ -9,11 +9,17 @@ import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, Number, Values
 from partita.distribution import entropies
-from partita.distribution.checks import COARSEST, check_comparable, check_precision
+from partita.distribution.checks import (
+    COARSEST,
+    check_comparable,
+    check_precision,
+    checked_draw,
+)
 from partita.distribution.flat import ADDABLE, FlatDistribution
 from partita.distribution.names import Names, described, names_of
 from partita.structures.base import Structure, Structures, too_large
 from partita.structures.batch import boolean_array, flat_vector, whole_number
+from partita.structures.distinct import distinct_structures, in_full
 from partita.structures.doors import flat_scores, flat_values, shaped
 from partita.structures.forms import Form
 
@@ -413,21 +419,30 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         best = self.flat_k_best(whole_number("k", k, 1))
         return self._form.join_k_best(self.structures, best)
 
-    def sample(self, size: int, rng: np.random.Generator) -> Structure:
+    def sample(self, size: int, rng: np.random.Generator, *, replace: bool = True) -> Structure:
         """`size` independent structures, exactly from p, along the first axis of each sentence.
+
+        With `replace=False` no two are the same: each is drawn from p without those before it, and
+        `size` may be no more than `count` (see `partita.structures.distinct`).
 
         >>> from partita import LinearChain
         >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
         >>> p.sample(1000, np.random.default_rng(0)).mean(axis=0).round(1)
         array([0.8])
+        >>> sorted(p.sample(2, np.random.default_rng(0), replace=False).tolist())
+        [[0], [1]]
         """
-        size = whole_number("size", size, 0)
-        if not isinstance(rng, np.random.Generator):
-            raise ValueError(
-                f"rng is {rng!r}; expected a NumPy Generator, such as np.random.default_rng(0)."
-            )
-        samples = self.structures.sample(self.scores, self.inference, size, rng)
+        if replace:
+            samples = self.structures.sample(self.scores, self.inference, *checked_draw(size, rng))
+        else:
+            samples = in_full(self.structures, self.flat_distinct(size, rng), size)
         return self._form.join_samples(self.structures, samples)
+
+    def flat_distinct(self, size: int, rng: np.random.Generator) -> list[list[Structure]]:
+        """Samples without replacement of each sentence, `size` of them or as many as there are."""
+        size, rng = checked_draw(size, rng)
+        _ = self.inference  # An error where there is no structure.
+        return distinct_structures(self.structures, self.settled.scores, size, rng)
 
     def named(
         self, words: Sequence[str] | Sequence[Sequence[str]], choices: Sequence[str] = ()

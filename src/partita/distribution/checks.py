@@ -6,6 +6,7 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.structures.base import Inference, Structures, too_large
+from partita.structures.batch import whole_number
 
 COARSEST = 2.0**-10
 """The rounding in nats up to which a small difference of large sums is given, not refused."""
@@ -89,3 +90,12 @@ def _described(other: Any) -> str:
     if not isinstance(sets, Structures):
         return f"a {type(other).__name__}"
     return f"a {type(other).__name__} ({sets.n_sentences} sentences, {sets.n_parts} parts)"
+
+
+def checked_draw(size: int, rng: np.random.Generator) -> tuple[int, np.random.Generator]:
+    """The number of samples and the generator, or an error that says what is wrong with them."""
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(
+            f"rng is {rng!r}; expected a NumPy Generator, such as np.random.default_rng(0)."
+        )
+    return whole_number("size", size, 0), rng

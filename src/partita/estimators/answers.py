@@ -12,6 +12,8 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from partita.arrays import FloatArray
 from partita.estimators.pieces import PieceModel
 from partita.text.sentences import listed
@@ -32,6 +34,11 @@ class Asked(NamedTuple):
     places: Sequence[int]
     """Their numbers among all that were asked about."""
     sentences: Sequence[Any]
+
+
+def drawn(p: Any, size: int, rng: np.random.Generator, replace: bool) -> Any:
+    """Samples of the structures of each sentence; without replacement, as many as there are."""
+    return p.sample(size, rng) if replace else p.flat_distinct(size, rng)
 
 
 def ask(

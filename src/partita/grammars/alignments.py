@@ -123,6 +123,18 @@ class PairAlignments(Structures):
 
         return self._by_forest(drawn, lambda parts: np.zeros((size, 0)), scores)
 
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[Structure]]:
+        """On the forest of each pair."""
+
+        def drawn(forest: Forest, mine: FloatArray) -> list[Structure]:
+            forests, edge_scores = Forests([forest.hypergraph]), _at_edges(forest, mine)
+            (samples,) = forests.sample_distinct(edge_scores, size, rng)
+            return [_targets(forest, derivation) for derivation in samples]
+
+        return self._by_forest(drawn, lambda parts: [], scores)
+
     def resampled(
         self,
         scores: FloatArray,

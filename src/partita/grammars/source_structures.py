@@ -52,6 +52,12 @@ class ForestStructures(Structures):
         """On the hypergraphs."""
         return self.forests.sample(scores, self.forests.infer(scores), size, rng)
 
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[Structure]]:
+        """On the hypergraphs."""
+        return self.forests.sample_distinct(scores, size, rng)
+
     def resampled(
         self,
         scores: FloatArray,

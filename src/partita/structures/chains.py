@@ -21,6 +21,7 @@ from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import Best, Inference, Structure, too_large
 from partita.structures.batch import largest_finite, offsets, pieces, where_false
 from partita.structures.counting import count_sequences
+from partita.structures.distinct import distinct_by_words
 from partita.structures.part_arrays import PartArray
 from partita.structures.resampling import random_visits
 
@@ -152,6 +153,19 @@ class Chains(ArrayStructures):
                 raise too_large(self, scores, sentence)
             samples.append(tags)
         return samples
+
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[Structure]]:
+        """Tags from left to right, without replacement: an inference for each beginning."""
+
+        def tags_of_words(n_words: int) -> list[IntArray]:
+            return list(np.arange(n_words * self.n_tags).reshape(n_words, self.n_tags))
+
+        def make(n_words: IntArray) -> Chains:
+            return Chains(n_words, self.n_tags, shared=self.shared)
+
+        return distinct_by_words(self, scores, make, tags_of_words, size, rng)
 
     def resampled(
         self,

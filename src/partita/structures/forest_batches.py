@@ -14,6 +14,7 @@ from partita.kernels.forests import sample as forest_sample
 from partita.kernels.forests.layout import Layout
 from partita.structures.base import Best, Inference, Structure
 from partita.structures.batch import offsets, pieces
+from partita.structures.distinct import ForestWays
 from partita.structures.hypergraph import Hypergraph
 
 LONGEST = 2**40
@@ -155,6 +156,24 @@ class ForestBatch:
                 size, rng, starts,
             )  # fmt: skip
             samples.append(pieces(derivations, starts))
+        return samples
+
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[IntArray]]:
+        """Top-down, without replacement: the edges of a node are what is chosen from."""
+        inside, *_ = self.infer(scores).state
+        samples = []
+        each = zip(
+            pieces(scores, self.part_offsets), pieces(inside, self.node_offsets), strict=True
+        )
+        for sentence, (mine, sums) in enumerate(each):
+            forest = int(self.which[sentence])
+            parts, *arrays = arrays_of(self.layout, forest)
+            of_places = np.concatenate([mine, [0.0, -np.inf]])[parts]
+            ways = ForestWays.of(of_places, sums, arrays, int(self.layout.roots[forest]))
+            drawn = ways.distinct(size, rng)
+            samples.append([self._edges(forest)[ways.places(way)] for way in drawn])
         return samples
 
     def resampled(

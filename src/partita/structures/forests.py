@@ -111,6 +111,12 @@ class Forests(Structures):
         """Top-down: each node's edge with its probability given the node; a list per forest."""
         return list(self._batch.sample(inference, size, rng))
 
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[Structure]]:
+        """Top-down, without replacement."""
+        return self._batch.sample_distinct(scores, size, rng)
+
     def resampled(
         self,
         scores: FloatArray,

@@ -8,6 +8,7 @@ import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray
 from partita.structures.base import Best, Inference, Structure, Structures
+from partita.structures.distinct import distinct_structures
 from partita.structures.resampling import resampled
 
 
@@ -108,6 +109,14 @@ class JoinedStructures(Structures):
         members = zip(self._with(scores), inference.state, strict=True)
         return _chained(
             [member.sample(mine, known, size, rng) for (member, mine), known in members]
+        )
+
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[Structure]]:
+        """Those of the members."""
+        return _chained(
+            [distinct_structures(member, mine, size, rng) for member, mine in self._with(scores)]
         )
 
     def resampled(

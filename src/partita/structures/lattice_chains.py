@@ -162,6 +162,15 @@ class LatticeChains(Structures):
             for item, drawn in enumerate(found)
         ]
 
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[Structure]]:
+        """On the hypergraphs."""
+        return [
+            [self._rows(item, derivation) for derivation in drawn]
+            for item, drawn in enumerate(self.forests.sample_distinct(scores, size, rng))
+        ]
+
     def _rows(self, item: int, derivation: IntArray) -> IntArray:
         """A derivation, which goes from the end of each sentence to its beginning, as rows."""
         rows = self._built[1][item][derivation]

@@ -20,6 +20,7 @@ from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import Best, Inference, Structure
 from partita.structures.batch import exact_sum, largest_finite, offsets
 from partita.structures.counting import count_segmentations
+from partita.structures.distinct import distinct_by_words
 from partita.structures.part_arrays import PartArray
 from partita.structures.resampling import random_visits
 
@@ -149,6 +150,24 @@ class SegmentChains(ArrayStructures):
             )
             samples.append(_last_rows(rows, n_rows))
         return samples
+
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[Structure]]:
+        """From left to right the segment that each word is in, without replacement."""
+
+        def segments_over_words(n_words: int) -> list[IntArray]:
+            parts = np.arange(n_words * self.longest * self.n_tags)
+            first, length, _ = np.unravel_index(parts, (n_words, self.longest, self.n_tags))
+            end = first + length + 1
+            return [
+                parts[(first <= word) & (word < end) & (end <= n_words)] for word in range(n_words)
+            ]
+
+        def make(n_words: IntArray) -> SegmentChains:
+            return SegmentChains(n_words, self.longest, self.n_tags)
+
+        return distinct_by_words(self, scores, make, segments_over_words, size, rng)
 
     def resampled(
         self,

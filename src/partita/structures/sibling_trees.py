@@ -137,6 +137,13 @@ class SiblingTrees(ArrayStructures):
         folded = self._folded(scores, self._everyone)
         return self._all_forests.sample(folded, self._all_forests.infer(folded), size, rng)
 
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[Structure]]:
+        """By the forest, from the top down."""
+        folded = self._folded(scores, self._everyone)
+        return self._all_forests.sample_distinct(folded, size, rng)
+
     def resampled(
         self,
         scores: FloatArray,

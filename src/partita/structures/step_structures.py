@@ -128,6 +128,15 @@ class StepStructures(ArrayStructures):
             return [np.reshape(rows, (size, n)) for rows, n in zip(samples, sizes, strict=True)]
         return samples
 
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[Structure]]:
+        """Derivations top-down, without replacement."""
+        return [
+            [self._read(index, edges) for edges in derivations]
+            for index, derivations in enumerate(self._batch.sample_distinct(scores, size, rng))
+        ]
+
     def resampled(
         self,
         scores: FloatArray,

@@ -160,6 +160,13 @@ class TiedForests(Structures):
         found = self._each(lambda batch, block: batch.sample(next(known), size, rng))
         return [derivations for each in found for derivations in each]
 
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[Structure]]:
+        """Top-down, without replacement; where two derivations are one structure, both count."""
+        found = self._each(lambda batch, block: batch.sample_distinct(scores[block], size, rng))
+        return [derivations for each in found for derivations in each]
+
     def resampled(
         self,
         scores: FloatArray,

@@ -14,6 +14,7 @@ from partita.kernels.trees import labels as label_kernels
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import ALL_FORBIDDEN, Best, Inference, Structure
 from partita.structures.batch import largest_finite, offsets, pieces
+from partita.structures.distinct import distinct_by_words
 from partita.structures.labelled import best_labellings, labelled_covariance
 from partita.structures.part_arrays import PartArray
 from partita.structures.resampling import random_partners, random_visits
@@ -212,6 +213,23 @@ class Trees(ArrayStructures):
         """Heads first, then a label for each arc."""
         arcs, inner = self.arc_inference(scores, inference)
         return self._with_labels(scores, self._sample_heads(arcs, inner, size, rng), rng)
+
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[Structure]]:
+        """Heads (and labels) from left to right, without replacement."""
+
+        def arcs_into_words(n_words: int) -> list[IntArray]:
+            size = n_words + 1, n_words + 1, self.n_labels or 1
+            arcs = np.arange(np.prod(size)).reshape(size)
+            return [
+                np.delete(arcs[:, word], word, axis=0).ravel() for word in range(1, n_words + 1)
+            ]
+
+        def make(n_words: IntArray) -> Trees:
+            return type(self)(n_words, self.n_labels, single_root=self.single_root)
+
+        return distinct_by_words(self, scores, make, arcs_into_words, size, rng)
 
     def resampled(
         self,

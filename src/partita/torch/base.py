@@ -232,14 +232,17 @@ class TensorDistribution:
             best = self.numpy._form.join_k_best(self.numpy.structures, best)
         return integers(best, self._device)
 
-    def sample(self, size: int, rng: np.random.Generator | None = None) -> Any:
+    def sample(
+        self, size: int, rng: np.random.Generator | None = None, *, replace: bool = True
+    ) -> Any:
         """`size` independent structures, exactly from p, along the first axis of each sentence.
 
+        With `replace=False` no two are the same.
         Without `rng` by a generator that PyTorch's own seeds, so that `torch.manual_seed` decides.
         """
         if rng is None:
             rng = np.random.default_rng(torch.randint(2**63 - 1, ()).item())
-        samples = self._engine.sample(size, rng)
+        samples = self._engine.sample(size, rng, replace=replace)
         if self._engine is not self.numpy:
             samples = self.numpy._form.join_samples(self.numpy.structures, samples)
         return integers(samples, self._device)

@@ -9,7 +9,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.distribution.sibling_tree import SiblingTree
-from partita.estimators.answers import CHUNK, Asked, ask
+from partita.estimators.answers import CHUNK, Asked, ask, drawn
 from partita.estimators.base import Estimator
 from partita.estimators.groups import Runs
 from partita.estimators.options import declared
@@ -161,18 +161,27 @@ class TreeEstimator(Estimator, Runs):
         return list(self._ask(sentences, question, lambda: [(self._no_parse(), 0.0)], finish))
 
     def sample(
-        self, sentences: Iterable[Any], size: int, rng: np.random.Generator
+        self,
+        sentences: Iterable[Any],
+        size: int,
+        rng: np.random.Generator,
+        *,
+        replace: bool = True,
     ) -> list[list[Parse]]:
-        """`size` independent trees of each sentence with their labels, drawn exactly."""
+        """`size` independent trees of each sentence with their labels, drawn exactly.
+
+        With `replace=False` no two are the same: each is drawn from those that are left, and there
+        are fewer where there are fewer in all. Labels of a second model are drawn once a tree.
+        """
 
         def question(asked: Asked) -> Any:
-            return asked.p.sample(size, rng)
+            return drawn(asked.p, size, rng, replace)
 
         def finish(encoded: KeyedWords, found: list[Any]) -> Iterable[list[Parse]]:
             return self._labelled(encoded, [list(trees) for trees in found], rng)
 
         def empty() -> list[Parse]:
-            return [self._no_parse() for _ in range(size)]
+            return [self._no_parse() for _ in range(size if replace else min(size, 1))]
 
         # One thread, so that the same generator gives the same trees.
         return list(self._ask(sentences, question, empty, finish, workers=1))

@@ -8,7 +8,7 @@ import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray
 from partita.data.schemes import UNKNOWN
-from partita.estimators.answers import Asked, ask
+from partita.estimators.answers import Asked, ask, drawn
 from partita.estimators.base import Estimator
 from partita.estimators.groups import Runs
 from partita.estimators.options import declared, option
@@ -129,16 +129,28 @@ class TagEstimator(Estimator, Runs):
         return list(self._ask(sentences, question, lambda: [([], 0.0)]))
 
     def sample(
-        self, sentences: Iterable[Any], size: int, rng: np.random.Generator
+        self,
+        sentences: Iterable[Any],
+        size: int,
+        rng: np.random.Generator,
+        *,
+        replace: bool = True,
     ) -> list[list[list[str]]]:
-        """`size` independent sequences of tags of each sentence, drawn exactly."""
+        """`size` independent sequences of tags of each sentence, drawn exactly.
+
+        With `replace=False` no two are the same: each is drawn from those that are left, and there
+        are fewer where there are fewer in all.
+        """
         named = self._named
 
         def question(asked: Asked) -> Iterator[list[list[str]]]:
-            return ([named(tags) for tags in found] for found in asked.p.sample(size, rng))
+            return ([named(tags) for tags in found] for found in drawn(asked.p, size, rng, replace))
+
+        def empty() -> list[list[str]]:
+            return [[] for _ in range(size if replace else min(size, 1))]
 
         # One thread, so that the same generator gives the same tags.
-        return list(self._ask(sentences, question, lambda: [[] for _ in range(size)], workers=1))
+        return list(self._ask(sentences, question, empty, workers=1))
 
     def score(
         self,

@@ -124,10 +124,15 @@ class CRF(torch.nn.Module):
         size: int,
         mask: Tensor | None = None,
         rng: np.random.Generator | None = None,
+        *,
+        replace: bool = True,
     ) -> list[list[list[int]]]:
-        """`size` tag sequences of each sentence, drawn with their probabilities."""
+        """`size` tag sequences of each sentence, drawn with their probabilities.
+
+        With `replace=False` no two are the same.
+        """
         words = self._words(emissions, mask)
-        samples = self._chain(words).sample(size, rng)
+        samples = self._chain(words).sample(size, rng, replace=replace)
         return [
             [row[:n].tolist() for row in rows]
             for rows, n in zip(samples, words.n_words.tolist(), strict=True)

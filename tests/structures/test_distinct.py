@@ -1,0 +1,67 @@
+"""Samples without replacement where the conformance suite does not look: batches, extremes."""
+
+import numpy as np
+import pytest
+
+import partita as pt
+from partita.structures.chains import Chains
+from partita.structures.distinct import distinct_structures
+from partita.structures.joined import JoinedStructures
+
+
+def test_what_is_left_keeps_its_probabilities():
+    """Nearly all mass is on one sequence; the others are as likely as they are among themselves."""
+    p = pt.LinearChain(np.array([[0.0, -800.0, -800.0 - np.log(3.0)]]), np.zeros((3, 3)))
+    rng = np.random.default_rng(0)
+    second = [p.sample(2, rng, replace=False)[:, 0].tolist() for _ in range(400)]
+    assert all(first == 0 for first, _ in second)
+    share = np.mean([tag == 1 for _, tag in second])
+    assert abs(share - 0.75) < 6 * np.sqrt(0.75 * 0.25 / 400)
+
+
+def test_each_sentence_of_a_batch_has_its_own():
+    rng = np.random.default_rng(0)
+    arcs = [rng.normal(size=(n + 1, n + 1)) for n in (3, 2, 4)]
+    for trees in pt.SpanningTree(arcs, labelled=False).sample(3, rng, replace=False):
+        assert len({tuple(heads) for heads in trees.tolist()}) == 3
+    padded = pt.LinearChain(rng.normal(size=(2, 3, 2)), rng.normal(size=(2, 2)), n_words=[3, 2])
+    assert padded.sample(4, rng, replace=False).shape == (2, 4, 3)
+
+
+def test_members_of_joined_structures_draw_by_themselves():
+    joined = JoinedStructures([Chains([1], n_tags=2, shared=True), Chains([1], 3, shared=True)])
+    drawn = distinct_structures(joined, np.zeros(joined.n_parts), 9, np.random.default_rng(0))
+    assert [len(each) for each in drawn] == [2, 3]
+
+
+def test_derivations_with_the_same_edges_differ():
+    forest = pt.Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
+    p = pt.HypergraphDistribution(forest, np.zeros(3))
+    drawn = p.sample(4, np.random.default_rng(0), replace=False)
+    assert sorted(edges.tolist() for edges in drawn) == [[2, 0, 0], [2, 0, 1], [2, 1, 0], [2, 1, 1]]
+
+
+def test_none_and_too_many():
+    p = pt.LinearChain(np.zeros((2, 2)), np.zeros((2, 2)))
+    assert p.sample(0, np.random.default_rng(0), replace=False).shape == (0, 2)
+    with pytest.raises(ValueError, match="size is 5, but sentence 0"):
+        p.sample(5, np.random.default_rng(0), replace=False)
+    with pytest.raises(ValueError, match="expected a NumPy Generator"):
+        p.sample(2, 0, replace=False)
+
+
+def test_taggers_give_as_many_as_there_are():
+    tagger = pt.Tagger(progress=False).fit([["a", "b"], ["b"]], [["X", "Y"], ["Y"]])
+    two, one, none = tagger.sample(
+        [["a", "b"], ["a"], []], 9, np.random.default_rng(0), replace=False
+    )
+    assert len(two) == len({*map(tuple, two)}) == 4
+    assert sorted(one) == [["X"], ["Y"]]
+    assert none == [[]]
+
+
+def test_parsers_give_different_trees():
+    sentences = [[("dogs", "NOUN"), ("bark", "VERB")], [("cats", "NOUN"), ("sleep", "VERB")]]
+    parser = pt.DependencyParser(n_bits=12, progress=False).fit(sentences, [[2, 0], [2, 0]])
+    (trees,) = parser.sample(sentences[:1], 9, np.random.default_rng(0), replace=False)
+    assert sorted(heads.tolist() for heads, _ in trees) == [[0, 1], [2, 0]]
