@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from benchmarks.timing import Table, best_time, write_json
 from partita import DependencyParser, SpanningTree
 from partita.baselines.spanning_trees import product_by_pairs_of_arcs
 from partita.data.arc_rule import ArcRule, measured_arc_rules
-from partita.data.arc_rules import read_arc_rules
+from partita.data.arc_rules import parse_arc_rules, read_arc_rules
 from partita.data.conllu import read_conllu
 from partita.data.dependencies import tree_heads
 from partita.data.sentences import Sentence
@@ -40,6 +41,30 @@ head.UPOS head.UPOS[-1] modifier.UPOS modifier.UPOS[1]
 head.UPOS between.UPOS modifier.UPOS
 """
 )
+SIDES = """at least 0.8 of arcs:
+    VERB <- ROOT
+    NOUN <- VERB
+    PROPN <- VERB
+    PRON <- VERB
+    ADV <- VERB
+    VERB <- VERB left
+    AUX <- VERB right
+    ADJ <- NOUN right
+    DET <- NOUN right
+    NOUN <- NOUN left
+    NUM <- NOUN right
+    ADP <- NOUN right
+    ADP <- PROPN right
+    PROPN <- PROPN left
+    ADV <- ADJ right
+"""
+"""The universal rules, with the order of words in English: what comes before its head, and what
+behind it."""
+DISTANCES = SIDES.replace(
+    "NOUN <- NOUN left\n", "NOUN <- NOUN right within 1\n    NOUN <- NOUN left beyond 1\n"
+).replace("PROPN <- PROPN left\n", "PROPN <- PROPN left within 1\n")
+"""And that a noun right before a noun is part of a compound, a name's words stand together."""
+NEAR = parse_arc_rules("at least 0.5 of arcs:\n    * <- * within 1\n")
 N_TREES = 100
 LENGTHS = (10, 20, 40, 80, 160)
 DENSE = 80
@@ -115,9 +140,12 @@ class Data:
         self.universal = read_arc_rules(rules / "universal_rules_ud_adapted.tsv")
         self.measured = read_arc_rules(rules / "ewt10_gold_edge_expectations.tsv")
 
-    def uas(self, parser: DependencyParser, decoder: str) -> float:
-        """On the development part, in percent."""
-        return 100 * compare_trees(self.dev, parser.predict(self.dev, decoder=decoder)).uas
+    def uas(
+        self, parser: DependencyParser, decoder: str, gold: Sequence[Sentence] | None = None
+    ) -> float:
+        """On the development part unless on another, in percent."""
+        gold = self.dev if gold is None else gold
+        return 100 * compare_trees(gold, parser.predict(gold, decoder=decoder)).uas
 
 
 def bare(sentence: Sentence) -> Sentence:
@@ -133,20 +161,21 @@ def counted(sentences: Sequence[Sentence], n_rules: int | None, min_count: int) 
     return measured_arc_rules(tags, heads, n_rules=n_rules, min_count=min_count)
 
 
-def ruled(data: Data, rules: Sequence[ArcRule], **options) -> DependencyParser:
-    """A parser from rules alone."""
+def ruled(
+    data: Data, rules: Sequence[ArcRule], sentences: Sequence[Sentence] | None = None, **options
+) -> DependencyParser:
+    """A parser from rules alone, learnt on the training part unless on other sentences."""
     given = {"features": TAGS, "rule_weight": 3000.0, "max_iterations": 100, **options}
     parser = DependencyParser(
         rules=rules,
         optimiser="lbfgs",
-        l2=1.0,
-        n_bits=14,
         labels=False,
         workers=1,
         progress=False,
-        **given,
+        **{"l2": 1.0, "n_bits": 14, **given},
     )
-    return parser.fit([], unlabelled=[bare(sentence) for sentence in data.train])
+    text = data.train if sentences is None else sentences
+    return parser.fit([], unlabelled=[bare(sentence) for sentence in text])
 
 
 def rules_alone(data: Data) -> list[Table]:
@@ -175,7 +204,51 @@ def rules_alone(data: Data) -> list[Table]:
                 seconds=time.perf_counter() - began,
             )
             print(main.rows[-1], flush=True)
-    return [main, baselines(data), starts(data, sets)]
+    return [main, universal_steps(data), baselines(data), starts(data, sets)]
+
+
+def universal_steps(data: Data) -> Table:
+    """From universal rules, what brings the parser nearer to one that has seen trees."""
+    table = Table(
+        "EWT10, UAS in percent, projective, universal rules (at least 0.8 of arcs) and what was "
+        "tried beside them; the last two columns are the training part, whose trees nothing saw"
+    )
+    sided, far = parse_arc_rules(SIDES), parse_arc_rules(DISTANCES)
+    context = {"features": CONTEXT, "n_bits": 18}
+    short = [sentence for sentence in data.train if len(sentence) <= 5]
+    start = ruled(data, far, sentences=short, **context)
+    ways: list[tuple[str, Sequence[ArcRule], dict]] = [
+        ("tags", data.universal, {}),
+        ("tags and their neighbours", data.universal, context),
+        ("the same, at least 0.7", read_shares(data, 0.7), context),
+        ("the same, at least 0.9", read_shares(data, 0.9), context),
+        ("the same, with entropy 0.01", data.universal, {**context, "entropy_weight": 0.01}),
+        ("the same, half the arcs of neighbours", [*data.universal, *NEAR], context),
+        ("tags, with sides", sided, {}),
+        ("tags, with sides and distances", far, {}),
+        ("neighbours, with sides", sided, context),
+        ("neighbours, with sides and distances", far, context),
+        ("the same, any number of roots", far, {**context, "single_root": False}),
+        ("the same, from short sentences", far, {**context, "warm_start": start}),
+        ("the same, L2 of 0.1", far, {**context, "l2": 0.1}),
+        ("the same, with entropy 0.01", far, {**context, "entropy_weight": 0.01}),
+    ]
+    for name, rules, options in ways:
+        parser = ruled(data, rules, **{"projective": True, **options})
+        table.add(
+            learnt_from=name,
+            UAS=data.uas(parser, "best"),
+            UAS_least_risk=data.uas(parser, "risk"),
+            train_UAS=data.uas(parser, "best", data.train),
+            train_least_risk=data.uas(parser, "risk", data.train),
+        )
+        print(table.rows[-1], flush=True)
+    return table
+
+
+def read_shares(data: Data, share: float) -> list[ArcRule]:
+    """The universal rules with another share of arcs that obey them."""
+    return [replace(rule, target=share) for rule in data.universal]
 
 
 def baselines(data: Data) -> Table:

@@ -20,6 +20,9 @@ at least 0.8 of arcs:
     # a comment inside
     NOUN <- NOUN left
 ADJ <- NOUN any 0.5
+PROPN <- PROPN left within 1 at least 0.1
+at most 0.2 of NOUN:
+    NOUN <- NOUN beyond 2 within 4
 """
 
 
@@ -35,8 +38,10 @@ def test_the_text_format():
             (ArcPattern("VERB", "NOUN"), ArcPattern("NOUN", "NOUN", "left")), 0.7, among="NOUN"
         ),
         ArcRule.of("NOUN", "ADJ", "any", 0.5),
+        ArcRule((ArcPattern("PROPN", "PROPN", "left", within=1),), 0.1, "at least", "PROPN"),
+        ArcRule((ArcPattern("NOUN", "NOUN", "any", 2, 4),), 0.2, "at most", "NOUN"),
     ]
-    assert [rule.line for rule in rules] == [2, 3, 5, 6, 7, 10, 14]
+    assert [rule.line for rule in rules] == [2, 3, 5, 6, 7, 10, 14, 15, 16]
     assert {rule.source for rule in rules} == {"my.rules"}
     assert rules[4].name == "one of 2 rules, of arcs"
 
@@ -77,6 +82,9 @@ def test_a_table_of_measured_probabilities():
         ("NOUN <- VERB left 1.3", 1, "found the target '1.3'; expected a number from 0 to 1"),
         ("NOUN <- VERB left nan", 1, "found the target 'nan'"),
         ("# x\nNOUN <- ROOT left 0.3", 2, "the root came with the side 'left'"),
+        ("VERB <- ROOT within 2 0.3", 1, "the root came with a distance"),
+        ("NOUN <- VERB beyond 2 within 2 0.3", 1, "beyond 2 and within 2 came"),
+        ("NOUN <- VERB within 0.3", 1, "expected a rule such as"),
         ("ROOT <- NOUN 0.3", 1, "the root came as a modifier"),
         ("  NOUN <- VERB", 1, "indented, but no line such as"),
         ("at least 0.8 of arcs:\nNOUN <- VERB 0.3", 1, "this group has no rules"),

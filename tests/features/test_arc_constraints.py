@@ -26,6 +26,8 @@ RULES = [
     ArcRule.of("NOUN", "ADJ", "any", 0.5),
     ArcRule((ArcPattern("ROOT", "VERB"), ArcPattern("NOUN", "DET"), ArcPattern("NOUN", "*")), 0.8),
     ArcRule((ArcPattern("ROOT", "NOUN"), ArcPattern("NOUN", "NOUN", "left")), 0.8, among="NOUN"),
+    ArcRule((ArcPattern("NOUN", "*", "any", 0, 1), ArcPattern("*", "NOUN", "left", 1)), 0.8),
+    ArcRule((ArcPattern("*", "*", "right", 1, 2), ArcPattern("ROOT", "VERB")), 0.8),
 ]
 
 
@@ -33,6 +35,8 @@ def fits(pattern, names, head, modifier):
     """Whether an arc fits; a word has a set of names."""
     is_head = pattern.head in ({"ROOT"} if head == 0 else {"*", *names[head - 1]})
     if not is_head or pattern.modifier not in {"*", *names[modifier - 1]}:
+        return False
+    if head and not pattern.beyond < abs(head - modifier) <= (pattern.within or 100):
         return False
     return pattern.side == "any" or pattern.side == ("left" if head < modifier else "right")
 
@@ -64,7 +68,7 @@ def test_arc_by_arc(kind, n_labels):
 def test_targets_and_bounds():
     targets, bounds = rule_targets(RULES)
     assert targets.tolist() == [rule.target for rule in RULES]
-    assert bounds.tolist() == [0, 1, 0, -1, 0, 0, 0, 0, 0]
+    assert bounds.tolist() == [0, 1, 0, -1, 0, 0, 0, 0, 0, 0, 0]
 
 
 def test_tags_that_do_not_fit():

@@ -21,25 +21,50 @@ ANY = "*"
 class ArcPattern:
     """Which arcs: the tags of head and modifier, and on which side of the modifier the head is.
 
+    Also how far: neighbours are at a distance of 1, `beyond` is one that is too near, and `within`
+    the largest that fits (None: any).
+
     >>> str(ArcPattern("VERB", "NOUN", "left"))
     'NOUN <- VERB left'
+    >>> print(ArcPattern("NOUN", "NOUN", "left", beyond=1))
+    NOUN <- NOUN left beyond 1
     """
 
     head: str
     modifier: str
     side: Side = "any"
+    beyond: int = 0
+    within: int | None = None
 
     def __post_init__(self) -> None:
         if self.side not in get_args(Side):
             raise ValueError(f"the side {self.side!r} came; expected left, right or any.")
         if self.head == ROOT and self.side != "any":
             raise ValueError(f"the root came with the side {self.side!r}; expected none (any).")
+        if self.head == ROOT and self.has_distance:
+            raise ValueError("the root came with a distance; expected none, for it has no place.")
+        if self.beyond < 0 or (self.within is not None and self.within <= self.beyond):
+            raise ValueError(
+                f"the distances beyond {self.beyond} and within {self.within} came; expected whole "
+                "numbers, the second larger than the first: neighbours are within 1."
+            )
         for tag in (self.head, self.modifier):
             if not tag or re.search(r"\s", tag):
                 raise ValueError(f"the tag {shown(tag)} came; expected one that is not blank.")
 
+    @property
+    def has_distance(self) -> bool:
+        """Whether it says how far the head is."""
+        return self.beyond > 0 or self.within is not None
+
     def __str__(self) -> str:
-        return f"{self.modifier} <- {self.head}" + ("" if self.side == "any" else f" {self.side}")
+        return f"{self.modifier} <- {self.head}" + "".join(
+            (
+                "" if self.side == "any" else f" {self.side}",
+                f" beyond {self.beyond}" if self.beyond else "",
+                "" if self.within is None else f" within {self.within}",
+            )
+        )
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ for it is a tag as well:
 
     NOUN <- VERB left 0.3           a NOUN's head is a VERB to its left with probability 0.3
     DET <- NOUN right at least 0.8  ... with probability 0.8 or more
+    NOUN <- NOUN right within 1 0.2 ... a NOUN right behind it; beyond 1 is the opposite
     VERB <- ROOT 0.6                the root is on no side
     * <- PUNCT at most 0.01         * is any tag: of all words, so many hang on a PUNCT
 
@@ -18,7 +19,8 @@ for it is a tag as well:
 A tag is of the column UPOS; any condition may stand in its place, as in `FORM.lower=the <- NOUN` or
 `XPOS=NN <- *` (see `partita.text.conditions`). A probability is that of the arc given the
 modifier's tag; the side (`left`, `right`, `any` if left out) is where the head lies, seen from the
-modifier. Two tables with tabs are read as well:
+modifier, and distances (`beyond 2 within 5`, in this order) count words, 1 for neighbours. Two
+tables with tabs are read as well:
 
     head, dependent                             one group: "at least `share` of arcs"
     dependent, head, side (L, R, -), count, p   measured probabilities; - is the side of the ROOT
@@ -32,6 +34,8 @@ from partita.data.errors import DataError, shown
 from partita.data.text import read_text, source_name, write_text
 from partita.files import StrPath
 
+ANYWHERE = ("any", 0, None)
+"""On either side, at any distance."""
 MOST_ROUNDING = 0.005
 """What each measured probability may be off by."""
 
@@ -74,7 +78,9 @@ def parse_arc_rules(text: str, source: str = "<text>", *, share: float = 0.8) ->
 _COMMENT = re.compile(r"\s*#(?!\t|\s+<-\s)")
 _HEADER = re.compile(r"(?:(at least|at most)\s+)?(\S+)\s+of\s+(\S+?)\s*:")
 _RULE = re.compile(
-    r"(\S+)\s+<-\s+(\S+)(?:\s+(left|right|any))?(?:\s+(?:(at least|at most)\s+)?(\S+))?"
+    r"(?P<modifier>\S+)\s+<-\s+(?P<head>\S+)(?:\s+(?P<side>left|right|any))?"
+    r"(?:\s+beyond\s+(?P<beyond>\d+))?(?:\s+within\s+(?P<within>\d+))?"
+    r"(?:\s+(?:(?P<bound>at least|at most)\s+)?(?P<target>\S+))?"
 )
 
 
@@ -120,38 +126,45 @@ def _group(
 
 def _single(line: str, source: str, number: int) -> ArcRule:
     found = _RULE.fullmatch(line)
-    if found is None or found[5] is None:
+    if found is None or found["target"] is None:
         raise DataError(
             source,
             number,
             f"found {shown(line)}; expected a rule such as 'NOUN <- VERB left 0.3', with at least "
             "or at most before the number if you like, or a line such as 'at least 0.8 of arcs:'.",
         )
-    modifier, head, side, bound, text = found.groups()
-    pattern = _pattern(head, modifier, side or "any", source, number)
-    target = _target(text, source, number)
-    return _built((pattern,), target, bound or "equal", modifier, source, number)
+    pattern = _found_pattern(found, source, number)
+    target = _target(found["target"], source, number)
+    return _built((pattern,), target, found["bound"] or "equal", found["modifier"], source, number)
 
 
 def _member(line: str, source: str, number: int) -> ArcPattern:
     found = _RULE.fullmatch(line)
-    if found is None or found[5] is not None:
+    if found is None or found["target"] is not None:
         raise DataError(
             source,
             number,
             f"found {shown(line)} in a group; expected a rule without a number, such as "
             "'NOUN <- VERB left': the target stands above the group.",
         )
-    return _pattern(found[2], found[1], found[3] or "any", source, number)
+    return _found_pattern(found, source, number)
 
 
-def _pattern(head: str, modifier: str, side: str, source: str, number: int) -> ArcPattern:
+def _found_pattern(found: re.Match[str], source: str, number: int) -> ArcPattern:
+    within = None if found["within"] is None else int(found["within"])
+    place = found["side"] or "any", int(found["beyond"] or 0), within
+    return _pattern(found["head"], found["modifier"], place, source, number)
+
+
+def _pattern(
+    head: str, modifier: str, place: tuple[str, int, int | None], source: str, number: int
+) -> ArcPattern:
     if modifier == ROOT:
         raise DataError(
             source, number, "the root came as a modifier; it has no head. Expected a tag of words."
         )
     try:
-        return ArcPattern(head, modifier, side)  # type: ignore[arg-type]  # checked there
+        return ArcPattern(head, modifier, *place)  # type: ignore[arg-type]  # checked there
     except ValueError as error:
         raise DataError(source, number, f"{error} Correct the rule.") from None
 
@@ -200,7 +213,7 @@ def _table(lines: Sequence[tuple[int, str]], source: str, share: float) -> list[
             )
     if n_columns == 2:
         patterns = tuple(
-            _pattern(head, modifier, "any", source, number) for number, (head, modifier) in rows
+            _pattern(head, modifier, ANYWHERE, source, number) for number, (head, modifier) in rows
         )
         return [_built(patterns, share, "at least", ANY, source, rows[0][0])]
     return [_measured(row, source, number) for number, row in rows]
@@ -215,7 +228,7 @@ def _measured(row: Sequence[str], source: str, number: int) -> ArcRule:
             f"found the side {shown(side)} of the head {shown(head)}; expected - for {ROOT}, and L "
             "or R, where the head lies, for the tag of a word.",
         )
-    pattern = _pattern(head, modifier, _SIDES[side], source, number)
+    pattern = _pattern(head, modifier, (_SIDES[side], 0, None), source, number)
     return _built((pattern,), _target(text, source, number), "equal", modifier, source, number)
 
 
@@ -241,8 +254,8 @@ def _check_sums(rules: Sequence[ArcRule]) -> None:
         if len(rule.patterns) > 1 or rule.bound == "at most" or rule.among == ANY:
             continue
         pattern = rule.patterns[0]
-        # Conditions may hold of one word together, where tags cannot.
-        if pattern.head == ANY or "=" in pattern.head:
+        # Conditions may hold of one word together, where tags cannot, and distances overlap.
+        if pattern.head == ANY or "=" in pattern.head or pattern.has_distance:
             continue
         heads = least.setdefault(pattern.modifier, {})
         heads.setdefault(pattern.head, {})[pattern.side] = rule.target

@@ -6,6 +6,7 @@ A rule names words by their tag, or by a condition such as `FORM.lower=the` (see
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +22,6 @@ from partita.text.words import Words
 
 AnyTrees = Trees | SiblingTrees
 _BOUNDS = {"equal": 0, "at least": 1, "at most": -1}
-_N_SIDES = 2
 WordNames = str | frozenset[str]
 """A name by which rules know a word, or all of them."""
 TAGS = "UPOS"
@@ -55,8 +55,9 @@ def arc_constraints(
     numbers = {tag: index for index, tag in enumerate(dict.fromkeys(t for r in tags for t in r), 1)}
     flat = np.array([numbers[tag] for row in tags for tag in row], dtype=np.int64)
     n_tags = len(numbers) + 1
-    parts, kinds = _kinds_of_arcs(trees, flat, n_tags)
-    fits = _fitting(rules, numbers, n_tags)
+    places = HeadPlaces.of(rules)
+    parts, kinds = _kinds_of_arcs(trees, flat, n_tags, places)
+    fits = _fitting(rules, numbers, n_tags, places)
     # Arc -> kind -> rules: two sparse factors, so that no rule looks at every arc.
     chosen = sparse.csr_array(
         (np.ones(len(parts)), (kinds, parts)), shape=(fits.shape[1], trees.arc_offsets[-1])
@@ -121,8 +122,53 @@ def _check(trees: AnyTrees, tags: Sequence[Sequence[WordNames]]) -> None:
         )
 
 
-def _kinds_of_arcs(trees: AnyTrees, tags: IntArray, n_tags: int) -> tuple[IntArray, IntArray]:
-    """The arcs that can be, and of each the kind: (tag of the head, of the modifier, side)."""
+class HeadPlaces(NamedTuple):
+    """Where a head can be, as far as rules tell it apart: side, and a range of distances."""
+
+    limits: IntArray
+    """Distances after which some pattern begins or ends to fit, in order."""
+
+    @classmethod
+    def of(cls, rules: Sequence[ArcRule]) -> "HeadPlaces":
+        """Those of some rules."""
+        patterns = [pattern for rule in rules for pattern in rule.patterns]
+        found = {limit for each in patterns for limit in (each.beyond, each.within) if limit}
+        return cls(np.array(sorted(found), dtype=np.int64))
+
+    @property
+    def n_places(self) -> int:
+        """On both sides."""
+        return 2 * self.n_ranges
+
+    @property
+    def n_ranges(self) -> int:
+        """Of distances."""
+        return len(self.limits) + 1
+
+    def number(self, head: IntArray, modifier: IntArray) -> IntArray:
+        """Of each arc."""
+        ranges = np.searchsorted(self.limits, np.abs(head - modifier))
+        found: IntArray = (head > modifier) * self.n_ranges + ranges
+        return found
+
+    def fitting(self, pattern: ArcPattern) -> list[int]:
+        """The numbers that a pattern is about; the root's arcs are about any."""
+        # The range behind a limit has the number of the limits before it.
+        first = int(np.searchsorted(self.limits, pattern.beyond, side="right"))
+        last = self.n_ranges - 1
+        if pattern.within is not None:
+            last = int(np.searchsorted(self.limits, pattern.within))
+        return [
+            side * self.n_ranges + each
+            for side in _SIDES[pattern.side]
+            for each in range(first, last + 1)
+        ]
+
+
+def _kinds_of_arcs(
+    trees: AnyTrees, tags: IntArray, n_tags: int, places: HeadPlaces
+) -> tuple[IntArray, IntArray]:
+    """The arcs that can be, and of each the kind: (tag of the head, of the modifier, place)."""
     n_nodes = trees.n_words + 1
     nodes = np.zeros(n_nodes.sum(), dtype=np.int64)
     starts = np.cumsum(n_nodes) - n_nodes
@@ -134,29 +180,31 @@ def _kinds_of_arcs(trees: AnyTrees, tags: IntArray, n_tags: int) -> tuple[IntArr
     head, modifier = np.divmod(cell, n_nodes[sentence])
     possible = np.flatnonzero((modifier != 0) & (head != modifier))
     head, modifier, first = head[possible], modifier[possible], starts[sentence[possible]]
-    side = (head > modifier).astype(np.int64)
-    kind = (nodes[first + head] * n_tags + nodes[first + modifier]) * _N_SIDES + side
+    tags_of_arcs = nodes[first + head] * n_tags + nodes[first + modifier]
+    kind = tags_of_arcs * places.n_places + places.number(head, modifier)
     return trees.arc_offsets[sentence[possible]] + cell[possible], kind
 
 
 def _fitting(
-    rules: Sequence[ArcRule], numbers: dict[WordNames, int], n_tags: int
+    rules: Sequence[ArcRule], numbers: dict[WordNames, int], n_tags: int, places: HeadPlaces
 ) -> sparse.csr_array:
     """(n_rules, n_kinds): a one where an arc of the kind fits some pattern of the rule."""
-    fits = sparse.lil_array((len(rules), n_tags * n_tags * _N_SIDES))
+    fits = sparse.lil_array((len(rules), n_tags * n_tags * places.n_places))
     for index, rule in enumerate(rules):
         for pattern in rule.patterns:
-            fits[index, _kinds(pattern, numbers, n_tags)] = 1.0
+            fits[index, _kinds(pattern, numbers, n_tags, places)] = 1.0
     return sparse.csr_array(fits)
 
 
-def _kinds(pattern: ArcPattern, numbers: dict[WordNames, int], n_tags: int) -> list[int]:
+def _kinds(
+    pattern: ArcPattern, numbers: dict[WordNames, int], n_tags: int, places: HeadPlaces
+) -> list[int]:
     heads = [0] if pattern.head == ROOT else _named(pattern.head, numbers)
     return [
-        (head * n_tags + modifier) * _N_SIDES + side
+        (head * n_tags + modifier) * places.n_places + place
         for head in heads
         for modifier in _named(pattern.modifier, numbers)
-        for side in _SIDES[pattern.side]
+        for place in places.fitting(pattern)
     ]
 
 
