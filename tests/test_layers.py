@@ -68,6 +68,7 @@ def test_few_modules_know_of_threads():
     allowed = {
         "training/summation.py",
         "training/threads.py",
+        "training/workers.py",
         "estimators/answers.py",
         "torch/threads.py",
         "cli/compile.py",

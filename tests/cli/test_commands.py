@@ -322,3 +322,22 @@ def test_batches_change_nothing(run, kind, tmp_path):
     status, _, err = run(f"predict {kind}.model train.conllu --batch 0")
     assert status == 2
     assert "--batch is 0; expected 1 or more" in err
+
+
+def test_training_by_a_cache_writes_the_same_model(run, tmp_path):
+    line = "train tagger train.conllu -o {path} --max-iterations 3"
+    plain, cached = tmp_path / "plain", tmp_path / "cached"
+    assert run(line, path=plain)[0] == 0
+    status, _, err = run(line + " --cache {folder}", path=cached, folder=tmp_path / "kept")
+    assert status == 0
+    assert "Reading 1 file in 1 block; learning the tags in column 'UPOS'" in err
+    models = Tagger.load(plain), Tagger.load(cached)
+    assert models[0].weights_.tobytes() == models[1].weights_.tobytes()
+
+
+def test_workers_of_the_command(run):
+    expected = run("predict tagger.model train.conllu --batch 2")[1]
+    assert run("predict tagger.model train.conllu --batch 2 --workers 2")[1] == expected
+    status, _, err = run("predict tagger.model train.conllu --workers many")
+    assert status != 0
+    assert "workers is 'many'; expected a number of threads" in err

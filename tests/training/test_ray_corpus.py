@@ -11,7 +11,7 @@ import pytest
 
 from partita.objectives import Entropy, GeneralizedExpectation, Likelihood, ramp
 from partita.objectives.evidence import Evidence
-from partita.training import ray_corpus
+from partita.training import cluster, ray_corpus
 from partita.training.corpus import MemoryCorpus, build_corpus
 from partita.training.optimisers import LBFGS, OWLQN, SGD, AdaGrad, Adam, ExpectationMaximisation
 from partita.training.penalties import Penalty
@@ -125,7 +125,7 @@ def test_a_worker_killed_in_a_whole_pass(corpus, monkeypatch):
     optimiser = LBFGS(n_iterations=12, loss_tolerance=0.0)
     local = MemoryCorpus(OBJECTIVE, batches(), n_threads=1)
     expected = train(local, optimiser, penalty=PENALTY)
-    victim = ray.get(corpus.workers[0].process.remote())
+    victim = ray.get(corpus.team.hosts[0].process.remote())
     calls = []
 
     def kill_in_the_ninth(parts):
@@ -139,14 +139,14 @@ def test_a_worker_killed_in_a_whole_pass(corpus, monkeypatch):
     found = train(corpus, optimiser, penalty=PENALTY)
     assert found.weights.tobytes() == expected.weights.tobytes()
     assert found.n_iterations == expected.n_iterations > 9
-    assert ray.get(corpus.workers[0].process.remote()) != victim
+    assert ray.get(corpus.team.hosts[0].process.remote()) != victim
 
 
 def test_a_worker_killed_among_mini_batches(additive, monkeypatch):
     optimiser = Adam(n_iterations=3, batches_per_step=3)
     local = MemoryCorpus(ADDITIVE, batches(TERMS[:2]), n_threads=1)
     expected = train(local, optimiser, penalty=PENALTY)
-    victim = ray.get(additive.workers[1].process.remote())
+    victim = ray.get(additive.team.hosts[1].process.remote())
     calls = []
     wait = additive._wait
 
@@ -159,7 +159,7 @@ def test_a_worker_killed_among_mini_batches(additive, monkeypatch):
     monkeypatch.setattr(additive, "_wait", kill_in_the_ninth)
     found = train(additive, optimiser, penalty=PENALTY)
     assert found.weights.tobytes() == expected.weights.tobytes()
-    assert ray.get(additive.workers[1].process.remote()) != victim
+    assert ray.get(additive.team.hosts[1].process.remote()) != victim
 
 
 @pytest.mark.parametrize("optimiser", [LBFGS(n_iterations=6), Adam(n_iterations=6)])
@@ -174,7 +174,7 @@ def test_a_run_begun_with_threads_goes_on_with_ray(additive, tmp_path, optimiser
 
 def test_ctrl_c_while_workers_compute(additive, monkeypatch):
     """The wish is read while the driver waits; the pass that is broken off is dropped."""
-    monkeypatch.setattr(ray_corpus, "SECONDS_TO_HEED", 0.001)
+    monkeypatch.setattr(cluster, "SECONDS_TO_HEED", 0.001)
     calls = []
 
     def watcher(share):
@@ -216,6 +216,10 @@ def test_folders_of_killed_drivers_are_removed(corpus):
 
 
 def test_a_folder_of_ones_own(corpus, tmp_path):
-    with build_corpus(OBJECTIVE, batches(), workers="ray:1", directory=tmp_path / "new") as other:
-        assert len(list((tmp_path / "new").iterdir())) == other.n_shards + 1
-    assert (tmp_path / "new").exists()
+    weights = np.random.default_rng(0).normal(size=N_WEIGHTS)
+    folder = tmp_path / "new"
+    with build_corpus(OBJECTIVE, iter(batches()), workers="ray:2", cache=folder) as other:
+        found = other.value_and_gradient(weights)
+        assert other.digest == corpus.digest
+    assert found[1].tobytes() == corpus.value_and_gradient(weights)[1].tobytes()
+    assert folder.exists()

@@ -261,10 +261,15 @@ def add_tag_column(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_documents(path: str, options: Options) -> Iterator[Document]:
-    """The sentences of a file as they come, a batch at a time; says what was taken, at the end."""
+def check_batch(options: Options) -> None:
+    """A batch has a sentence, at least."""
     if options.batch < 1:
         raise ValueError(f"--batch is {options.batch}; expected 1 or more.")
+
+
+def read_documents(path: str, options: Options) -> Iterator[Document]:
+    """The sentences of a file as they come, a batch at a time; says what was taken, at the end."""
+    check_batch(options)
     n_sentences, n_words, source = 0, 0, ""
     documents = stream_documents(
         path,

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
 from typing import NamedTuple, overload
 
 from partita.data.errors import DataError
-from partita.data.text import read_text, source_name
+from partita.data.text import read_line_batches, read_text, source_name
 from partita.files import StrPath
 
 SEPARATOR = "|||"
@@ -101,8 +102,31 @@ def read_bitext(path: StrPath, target_path: StrPath | None = None) -> Bitext:
     return join_sides(text, read_text(target_path), name, source_name(target_path))
 
 
-def parse_bitext(text: str, name: str = "<text>") -> Bitext:
-    r"""The pairs of a text of `source ||| target` lines.
+def stream_bitext(
+    path: StrPath, target_path: StrPath | None = None, *, most: int = 1000
+) -> Iterator[Bitext]:
+    """As `read_bitext`, at most so many pairs at a time, as they can be read; in order."""
+    name, first = source_name(path), 1
+    if target_path is None:
+        for lines in read_line_batches(path, most):
+            yield parse_bitext("\n".join(lines) + "\n", name, first)
+            first += len(lines)
+        return
+    other = source_name(target_path)
+    sides = (chain.from_iterable(read_line_batches(each, most)) for each in (path, target_path))
+    both = zip_longest(*sides)
+    while read := list(islice(both, most)):
+        for number, (line, translation) in enumerate(read, start=first):
+            if line is None or translation is None:
+                longer, shorter = (other, name) if line is None else (name, other)
+                raise _without_partner(longer, number, f"{shorter} has {number - 1:,} lines")
+        text, translations = ("\n".join(side) + "\n" for side in zip(*read, strict=True))
+        yield join_sides(text, translations, name, other, first)
+        first += len(read)
+
+
+def parse_bitext(text: str, name: str = "<text>", first: int = 1) -> Bitext:
+    r"""The pairs of a text of `source ||| target` lines, whose first line has the number `first`.
 
     >>> parse_bitext("la maison\n")
     Traceback (most recent call last):
@@ -110,7 +134,7 @@ def parse_bitext(text: str, name: str = "<text>") -> Bitext:
     two sides are in two files, name both.
     """
     pairs = []
-    for number, line in enumerate(_lines(text), start=1):
+    for number, line in enumerate(_lines(text), start=first):
         words = _words(line)
         places = [index for index, word in enumerate(words) if word == SEPARATOR]
         if len(places) != 1 and words:
@@ -128,9 +152,13 @@ def parse_bitext(text: str, name: str = "<text>") -> Bitext:
 
 
 def join_sides(
-    source: str, target: str, source_name: str = "<source>", target_name: str = "<target>"
+    source: str,
+    target: str,
+    source_name: str = "<source>",
+    target_name: str = "<target>",
+    first: int = 1,
 ) -> Bitext:
-    r"""The pairs of two texts with as many lines each.
+    r"""The pairs of two texts with as many lines each, the first of which has the number `first`.
 
     >>> join_sides("la maison\nune fleur\n", "the house\n")
     Traceback (most recent call last):
@@ -139,19 +167,25 @@ def join_sides(
     """
     lines, others = _lines(source), _lines(target)
     if len(lines) != len(others):
-        is_source = len(lines) > len(others)
-        raise DataError(
-            source_name if is_source else target_name,
+        raise _without_partner(
+            source_name if len(lines) > len(others) else target_name,
             min(len(lines), len(others)) + 1,
-            f"this line has no partner: {source_name} has {len(lines):,} lines and {target_name} "
-            f"has {len(others):,}; expected line n of one to translate line n of the other. Look "
-            "for a line that was lost or split in one of them.",
+            f"{source_name} has {len(lines):,} lines and {target_name} has {len(others):,}",
         )
     pairs = tuple(
         SentencePair(_words(line), _words(other), f"{source_name}, line {number}")
-        for number, (line, other) in enumerate(zip(lines, others, strict=True), start=1)
+        for number, (line, other) in enumerate(zip(lines, others, strict=True), start=first)
     )
     return Bitext(pairs, f"{source_name} and {target_name}")
+
+
+def _without_partner(name: str, line: int, lines: str) -> DataError:
+    return DataError(
+        name,
+        line,
+        f"this line has no partner: {lines}; expected line n of one to translate line n of the "
+        "other. Look for a line that was lost or split in one of them.",
+    )
 
 
 def _lines(text: str) -> list[str]:

@@ -12,6 +12,7 @@ not known, is outside like O.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
@@ -82,23 +83,47 @@ def recognise_scheme(sequences: Iterable[Sequence[str]]) -> Scheme | None:
     >>> recognise_scheme([["I-NP", "O", "I-NP"]]), recognise_scheme([["DET", "NOUN"]])
     ('IOB1', None)
     """
-    sequences = list(sequences)
-    tags = {tag for sequence in sequences for tag in sequence}
-    if not all(map(is_chunk_tag, tags)):
-        return None
-    letters = {split_tag(tag)[0] for tag in tags}
-    if letters <= {OUTSIDE}:
-        return None
-    if letters & {"E", "S"}:
-        return "BIOES"
-    starts = {"B": 0, "I": 0}
-    for sequence in sequences:
-        before = OUTSIDE, ""
-        for tag in map(split_tag, sequence):
-            if tag[0] != OUTSIDE and (before[0] == OUTSIDE or before[1] != tag[1]):
-                starts[tag[0]] += 1
-            before = tag
-    return "IOB2" if starts["B"] >= starts["I"] else "IOB1"
+    return ChunkStarts.of(sequences).scheme
+
+
+@dataclass(frozen=True)
+class ChunkStarts:
+    """What tells the scheme of tag sequences, to be added up over parts of a corpus."""
+
+    tags: frozenset[str] = frozenset()
+    n_b: int = 0
+    """Chunks that touch no chunk of their type and begin with B."""
+    n_i: int = 0
+    """Or with I."""
+
+    @classmethod
+    def of(cls, sequences: Iterable[Sequence[str]]) -> "ChunkStarts":
+        """Those of some sequences; they are counted only if all tags are those of chunks."""
+        sequences = list(sequences)
+        tags = frozenset(tag for sequence in sequences for tag in sequence)
+        starts = dict.fromkeys("BIES", 0)
+        for sequence in sequences if all(map(is_chunk_tag, tags)) else ():
+            before = OUTSIDE, ""
+            for tag in map(split_tag, sequence):
+                if tag[0] != OUTSIDE and (before[0] == OUTSIDE or before[1] != tag[1]):
+                    starts[tag[0]] += 1
+                before = tag
+        return cls(tags, starts["B"], starts["I"])
+
+    def __add__(self, other: "ChunkStarts") -> "ChunkStarts":
+        return ChunkStarts(self.tags | other.tags, self.n_b + other.n_b, self.n_i + other.n_i)
+
+    @property
+    def scheme(self) -> Scheme | None:
+        """See `recognise_scheme`."""
+        if not all(map(is_chunk_tag, self.tags)):
+            return None
+        letters = {split_tag(tag)[0] for tag in self.tags}
+        if letters <= {OUTSIDE}:
+            return None
+        if letters & {"E", "S"}:
+            return "BIOES"
+        return "IOB2" if self.n_b >= self.n_i else "IOB1"
 
 
 def chunks(tags: Sequence[str], scheme: Scheme = "BIOES") -> list[Chunk]:

@@ -74,6 +74,22 @@ def read_line_pieces(path: StrPath) -> Iterator[str]:
         yield _decoded(waiting, source, n_lines, n_bytes)
 
 
+def read_line_batches(path: StrPath, most: int) -> Iterator[list[str]]:
+    """The lines of a file, at most so many at a time, as they can be read; errors likewise."""
+    rest = ""
+    is_empty = True
+    for piece in read_line_pieces(path):
+        is_empty = is_empty and not piece.strip()
+        lines = (rest + piece).split("\n")
+        rest = lines.pop()
+        for start in range(0, len(lines), most):
+            yield lines[start : start + most]
+    if rest:
+        yield [rest]
+    if is_empty:
+        raise no_text(path)
+
+
 def _decoded(data: bytes, source: str, n_lines: int = 0, n_bytes: int = 0) -> str:
     """Text in UTF-8 with our line ends, behind so many lines and bytes of the same file."""
     try:

@@ -1,4 +1,4 @@
-"""Answers of trained estimators: sentences in batches, by threads, in order, as they come.
+"""Answers of trained estimators: sentences in batches, by all workers, in order, as they come.
 
 A list in gives a list of answers; a generator in needs no more memory than a few batches, since
 sentences are read as answers are taken.
@@ -8,16 +8,17 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from partita.arrays import FloatArray
 from partita.estimators.pieces import PieceModel
 from partita.text.sentences import listed
-from partita.training.threads import n_threads_of
+from partita.training.workers import Workers, in_order
 
 Answer = TypeVar("Answer")
 
@@ -54,36 +55,64 @@ def ask(
 ) -> Iterator[Answer]:
     """An answer to each sentence, in order; `empty()` for one without words.
 
-    `question` answers all sentences of a piece at once; pieces are answered by threads, whose
-    number (`workers`, all cores if left out) changes nothing in the answers. `finish` gets the
-    encoded sentences of a chunk and their answers, for what is better done for many at once.
+    `question` answers all sentences of a piece at once; pieces are answered by threads, or chunks
+    by the workers of a cluster, whose number (`workers`, all cores if left out) changes nothing in
+    the answers. `finish` gets the encoded sentences of a chunk and their answers, for what is
+    better done for many at once.
     """
+    asking = _Asking(model, weights, question, empty, finish)
+    chosen = Workers.of(workers)
+    if chosen.on_ray:
+        return in_chunks(sentences, asking.of_chunk, workers=workers, chunk=chunk)
+    return asking.answers(_chunks(sentences, chunk), chosen.n_threads)
 
-    def answers(piece: Any, places: Sequence[int], present: Sequence[Any]) -> list[Any]:
+
+@dataclass(frozen=True)
+class _Asking(Generic[Answer]):
+    """A question to a model."""
+
+    model: PieceModel
+    weights: FloatArray
+    question: Callable[[Asked], Iterable[Any]]
+    empty: Callable[[], Answer]
+    finish: Callable[[Any, list[Any]], Iterable[Answer]] | None
+
+    def of_chunk(self, first: int, read: list[Any]) -> list[Answer]:
+        """The answers to neighbouring sentences, the first of which has a number."""
+        return list(self.answers([(first, read)], n_threads=1))
+
+    def answers(self, chunks: Iterable[tuple[int, list[Any]]], n_threads: int) -> Iterator[Answer]:
+        """The answers to all sentences, in order, a few chunks ahead of what is taken."""
+        with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
+            waiting: deque[Iterator[Answer]] = deque()
+            for first, read in chunks:
+                waiting.append(self._asked(first, listed(read, first), pool))
+                if len(waiting) > (0 if pool is None else AHEAD):
+                    yield from waiting.popleft()
+            while waiting:
+                yield from waiting.popleft()
+
+    def _asked(
+        self, first: int, read: Sequence[Any], pool: ThreadPoolExecutor | None
+    ) -> Iterator[Answer]:
+        """Ask about a chunk now; the answers are heard when they are taken."""
+        is_present = [len(each) > 0 for each in read]
+        places = [first + index for index, here in enumerate(is_present) if here]
+        present = [each for each, here in zip(read, is_present, strict=True) if here]
+        encoded = self.model.encode(present) if present else None
+        found: list[Future[list[Any]] | list[Any]] = []
+        for piece in self.model.pieces(encoded) if present else ():
+            if pool is None:
+                found.append(self._of_piece(piece, places, present))
+            else:
+                found.append(pool.submit(self._of_piece, piece, places, present))
+        last = None if self.finish is None or not present else partial(self.finish, encoded)
+        return _in_order(is_present, found, last, self.empty)
+
+    def _of_piece(self, piece: Any, places: Sequence[int], present: Sequence[Any]) -> list[Any]:
         span = slice(piece.sentences.start, piece.sentences.stop)
-        return list(question(Asked(piece.at(weights), places[span], present[span])))
-
-    n_threads = n_threads_of(workers)
-    with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
-        waiting: deque[Callable[[], Iterator[Answer]]] = deque()
-        for first, read in _chunks(sentences, chunk):
-            read = listed(read, first)
-            is_present = [len(each) > 0 for each in read]
-            places = [first + index for index, here in enumerate(is_present) if here]
-            present = [each for each, here in zip(read, is_present, strict=True) if here]
-            encoded = model.encode(present) if present else None
-            found: list[Future[list[Any]] | list[Any]] = []
-            for piece in model.pieces(encoded) if present else ():
-                if pool is None:
-                    found.append(answers(piece, places, present))
-                else:
-                    found.append(pool.submit(answers, piece, places, present))
-            last = None if finish is None or not present else partial(finish, encoded)
-            waiting.append(partial(_in_order, is_present, found, last, empty))
-            if len(waiting) > (0 if pool is None else AHEAD):
-                yield from waiting.popleft()()
-        while waiting:
-            yield from waiting.popleft()()
+        asked = Asked(piece.at(self.weights), places[span], present[span])
+        return list(self.question(asked))
 
 
 def in_chunks(
@@ -95,25 +124,13 @@ def in_chunks(
 ) -> Iterator[Answer]:
     """An answer to each item, in order: `answer` gets the first one's number and a chunk of them.
 
-    For models that are no `PieceModel`. Chunks are answered by threads, a few ahead of what is
-    taken; their number changes nothing.
+    For models that are no `PieceModel`. Chunks are answered by threads or by a cluster, a few ahead
+    of what is taken; `workers` changes nothing.
 
     >>> list(in_chunks("abc", lambda first, read: [each * 2 for each in read], chunk=2))
     ['aa', 'bb', 'cc']
     """
-    n_threads = n_threads_of(workers)
-    if n_threads == 1:
-        for first, read in _chunks(items, chunk):
-            yield from answer(first, read)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        waiting: deque[Future[list[Answer]]] = deque()
-        for first, read in _chunks(items, chunk):
-            waiting.append(pool.submit(answer, first, read))
-            if len(waiting) > AHEAD:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
+    return chain.from_iterable(in_order(answer, _chunks(items, chunk), workers=workers))
 
 
 def _chunks(sentences: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any]]]:

@@ -9,6 +9,7 @@ from partita.objectives import Entropy, RenyiEntropy
 from partita.training import LBFGS, OWLQN, SGD, AdaGrad, Adam, Penalty
 from partita.training.optimisers import Optimiser
 from partita.training.trainer import Path
+from partita.training.workers import Workers
 
 OptimiserName = Literal["lbfgs", "owlqn", "adam", "adagrad", "sgd"]
 FLAT: dict[str, Any] = {"n_iterations": 200, "loss_tolerance": 1e-4}
@@ -26,10 +27,11 @@ def read_workers(text: str) -> int | str:
 
 
 def _are_workers(value: Any) -> bool:
-    if isinstance(value, str):
-        name, colon, count = value.partition(":")
-        return name == "ray" and (not colon or (count.isdigit() and int(count) >= 1))
-    return bool(value >= 1)
+    try:
+        Workers.of(value)
+    except ValueError:
+        return False
+    return True
 
 
 @declared
@@ -57,6 +59,14 @@ class Runs(Declared):
         "a file for a line of JSON an iteration; its further stages are named as those of the "
         "checkpoint",
         metavar="FILE",
+        is_kept=False,
+    )
+    cache: Path | None = option(
+        None,
+        "a folder for the encoded sentences, which are then read from it in every pass instead of "
+        "being in memory: for a corpus beyond memory, or a cluster, all of whose machines must see "
+        "it; the model is the same",
+        metavar="FOLDER",
         is_kept=False,
     )
     seed: int = option(0, "all randomness follows from it", at_least(0))

@@ -14,6 +14,7 @@ from partita.training.interruption import heed_interruptions
 from partita.training.optimisers import Optimiser
 from partita.training.progress import choose_display
 from partita.training.trainer import HeldOut, Path
+from partita.training.workers import held
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,15 @@ def learn(
     stage has a checkpoint and a log of its own, so that `resume` finds finished ones at their end.
     """
     # A signal between two stages ends the later ones, too.
-    with heed_interruptions(), judged(held_out, way.options.workers) as judge:
+    workers = way.options.workers
+    with heed_interruptions(), held(workers), judged(held_out, workers) as judge:
         beginning = None if start is not None else lessons.beginning()
         stages = [lessons] if beginning is None else [beginning, lessons]
         for stage, each in enumerate(stages, start=first_stage):
             objective, batches = each.assemble()
+            cache = numbered(way.options.cache, stage)
             with build_corpus(
-                objective, batches, workers=way.options.workers, n_shards=way.n_shards
+                objective, batches, workers=workers, n_shards=way.n_shards, cache=cache
             ) as corpus:
                 result = run(corpus, way, start, judge, stage)
             if result.interrupted:

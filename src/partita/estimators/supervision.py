@@ -6,7 +6,7 @@ follows from `TARGETS`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Literal, NamedTuple, Protocol
@@ -209,8 +209,8 @@ class Lessons:
             return None
         return replace(self, course=LIKELIHOOD, entropy=None)
 
-    def assemble(self) -> tuple[Sum, list[Batch]]:
-        """The objective, and the batches with their targets."""
+    def assemble(self) -> tuple[Sum, Iterator[Batch]]:
+        """The objective, and the batches with their targets, made as they are taken."""
         lessons = self._lessons()
         if not lessons:
             raise ValueError(
@@ -220,20 +220,22 @@ class Lessons:
         objective = lessons[0].term
         for lesson in lessons[1:]:
             objective = objective + lesson.term
-        batches = []
+        batches = self._batches(dict(zip(objective.names, lessons, strict=True)))
+        if any(piece.is_local for pieces in self.pieces.values() for piece in pieces):
+            objective = locally(objective)
+        return objective, batches
+
+    def _batches(self, lessons: Mapping[str, Lesson]) -> Iterator[Batch]:
         for group, pieces in self.pieces.items():
             for piece in pieces:
                 targets = {
                     name: lesson.target(piece)
-                    for name, lesson in zip(objective.names, lessons, strict=True)
+                    for name, lesson in lessons.items()
                     if group in lesson.groups
                 }
                 # A batch that no term learns from would only cost time.
                 if targets:
-                    batches.append(piece.batch(targets, self.sample_weights))
-        if any(piece.is_local for pieces in self.pieces.values() for piece in pieces):
-            objective = locally(objective)
-        return objective, batches
+                    yield piece.batch(targets, self.sample_weights)
 
     def _lessons(self) -> list[Lesson]:
         known = tuple(each for each in (Known.ALL, Known.SOME) if self.pieces[each])

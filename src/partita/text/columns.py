@@ -26,7 +26,7 @@ class Column(Sequence[str]):
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Column":
         """From the values of all words; one look into a dictionary for each."""
-        table = _Numbers()
+        table = ValueNumbers()
         numbers = np.fromiter(map(table.__getitem__, texts), dtype=np.int64)
         return cls(tuple(table), numbers)
 
@@ -51,7 +51,7 @@ class Column(Sequence[str]):
         return np.bincount(self.numbers, minlength=len(self.values))
 
 
-class _Numbers(dict[str, int]):
+class ValueNumbers(dict[str, int]):
     """A number for every value, in the order in which they came."""
 
     def __missing__(self, value: str) -> int:

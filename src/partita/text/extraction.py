@@ -7,6 +7,7 @@ into one key a word (`Combination`), and look the keys up (`KeyTable`).
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,9 +17,12 @@ from partita.arrays import Array, IntArray
 from partita.text.attributes import Attributes
 from partita.text.column_views import ColumnViews
 from partita.text.fields import Field, Template
-from partita.text.keys import ABSENT, Combination, KeyTable
+from partita.text.keys import ABSENT, LARGEST, Combination, KeyTable
 from partita.text.word_features import Encoded, WordFeatures
 from partita.text.words import Form, Words
+
+KeyCounts = tuple[IntArray, IntArray]
+"""The different keys of a template, in ascending order, and how often each occurs."""
 
 
 class TemplateFeatures(WordFeatures):
@@ -82,6 +86,27 @@ class TemplateFeatures(WordFeatures):
         ]
         features = cls(templates, seen, combinations, tables)
         return features, features._encoded(words.n_words, columns)
+
+    @classmethod
+    def counted(
+        cls,
+        templates: Sequence[Template],
+        seen: Mapping[str, ColumnViews],
+        counts: Sequence[KeyCounts],
+        min_count: int = 1,
+    ) -> "TemplateFeatures":
+        """From the keys of each template that `count_keys` found in parts of the training data.
+
+        The same as `build` makes of all of them at once.
+        """
+        reach, tables, combinations = _reach(templates), [], []
+        kept = [(keys[n >= min_count], n[n >= min_count]) for keys, n in counts]
+        numbers = _numbered(templates, [n for _, n in kept])
+        for template, (keys, _), number in zip(templates, kept, numbers, strict=True):
+            combination = _combination(template, seen, reach)
+            combinations.append(combination)
+            tables.append(KeyTable(keys, number, combination.space))
+        return cls(templates, seen, combinations, tables)
 
     def encode(self, words: Words) -> Encoded:
         """The known attributes of new sentences."""
@@ -251,12 +276,44 @@ class FieldCodes:
         return self._places[offset]
 
 
-def _seen(templates: Iterable[Template], words: Words) -> dict[str, ColumnViews]:
+def count_keys(
+    templates: Sequence[Template], seen: Mapping[str, ColumnViews], words: Words
+) -> list[KeyCounts]:
+    """What templates see in a part of the training data, whose values are all among `seen`."""
+    reach = _reach(templates)
+    codes = FieldCodes(words, seen, reach)
+    found = []
+    for template in templates:
+        combination = _combination(template, seen, reach)
+        known, _, counts = _unique(codes.keys(template, combination), combination.space)
+        found.append((known, counts))
+    return found
+
+
+def _combination(template: Template, seen: Mapping[str, ColumnViews], reach: int) -> Combination:
+    """The keys of a template, all of which fit into one number."""
+    sizes = [_size(field, seen, reach) for field in template.fields]
+    if prod(sizes) >= LARGEST:
+        raise ValueError(
+            f"the template {template.label} combines so many values that they cannot be counted in "
+            "parts; expected fewer fields, or sentences in memory instead of files."
+        )
+    combination = Combination(sizes)
+    # The size of the space of keys follows from the sizes: any keys show it.
+    combination.keys([np.zeros(1, dtype=np.int64)] * len(sizes))
+    return combination
+
+
+def views_of(
+    templates: Iterable[Template], values: Mapping[str, Sequence[str]]
+) -> dict[str, ColumnViews]:
+    """What templates can see in columns, by name and different values."""
     views = _views(templates)
-    return {
-        name: ColumnViews(column.values, views.get(name, []))
-        for name, column in words.columns.items()
-    }
+    return {name: ColumnViews(column, views.get(name, [])) for name, column in values.items()}
+
+
+def _seen(templates: Iterable[Template], words: Words) -> dict[str, ColumnViews]:
+    return views_of(templates, {name: column.values for name, column in words.columns.items()})
 
 
 def _views(templates: Iterable[Template]) -> dict[str, list[str]]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, IntArray
 from partita.distribution.base import Distribution
 from partita.features.base import FeatureMap
 from partita.objectives.base import Objective, Pullback
@@ -105,17 +105,41 @@ def pulled_back(
     return total
 
 
-def check_batches(batches: Sequence[Batch], names: Sequence[str]) -> None:
+class BatchSizes(NamedTuple):
+    """What a corpus must know of its batches beforehand."""
+
+    rows: IntArray
+    """(n, 4): sentences, words, parts and weights of each."""
+    names: list[str]
+    """Of the terms that any batch has a target for."""
+
+    @classmethod
+    def of(cls, batches: Sequence[Batch]) -> Self:
+        """Of batches that are in memory."""
+        rows = [
+            (
+                batch.structures.n_sentences,
+                int(batch.structures.n_words.sum()),
+                batch.structures.n_parts,
+                batch.features.n_weights,
+            )
+            for batch in batches
+        ]
+        names = dict.fromkeys(name for batch in batches for name in batch.targets)
+        return cls(np.array(rows, dtype=np.int64).reshape(-1, 4), list(names))
+
+
+def check_batches(found: BatchSizes, names: Sequence[str]) -> None:
     """There are batches, over the same weights, and every term learns from one of them."""
-    if not batches:
+    if not len(found.rows):
         raise ValueError("there are no batches; expected at least one sentence to learn from.")
-    sizes = {batch.features.n_weights for batch in batches}
+    sizes = set(found.rows[:, 3].tolist())
     if len(sizes) > 1:
         raise ValueError(
             f"the feature maps of the batches have {sorted(sizes)} weights; expected one number. "
             "Build all of them with the same vocabulary."
         )
-    given = {name for batch in batches for name in batch.targets}
+    given = set(found.names)
     for name in names:
         if name not in given:
             raise ValueError(

@@ -6,7 +6,7 @@ same, bit for bit, for any number of threads or workers.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Self
 
@@ -14,9 +14,10 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.objectives.base import Objective, Sum, as_sum
-from partita.training.batches import Batch, check_batches
+from partita.training.batches import Batch, BatchSizes, check_batches
 from partita.training.digests import digest
 from partita.training.running import RunningTotals
+from partita.training.shards import StoredBatches
 from partita.training.summation import (
     Part,
     Request,
@@ -28,6 +29,7 @@ from partita.training.summation import (
 )
 from partita.training.support import Support, find_support
 from partita.training.threads import n_cores
+from partita.training.workers import Workers
 
 MOST_SHARDS = 64
 """As many workers of a cluster can be of use."""
@@ -61,12 +63,14 @@ class Corpus(ABC):
 
     def __init__(self, objective: Objective | Sum, batches: Sequence[Batch]) -> None:
         self.objective = as_sum(objective)
-        check_batches(batches, self.objective.names)
-        self.n_weights = batches[0].features.n_weights
-        self.batch_sizes = np.array([batch.structures.n_sentences for batch in batches])
-        self.n_sentences = int(self.batch_sizes.sum())
-        self.n_words = sum(int(batch.structures.n_words.sum()) for batch in batches)
-        self.n_parts = sum(batch.structures.n_parts for batch in batches)
+        if isinstance(batches, StoredBatches):
+            sizes = BatchSizes(batches.sizes, batches.names)
+        else:
+            sizes = BatchSizes.of(batches)
+        check_batches(sizes, self.objective.names)
+        self.batch_sizes = sizes.rows[:, 0]
+        self.n_sentences, self.n_words, self.n_parts = sizes.rows[:, :3].sum(axis=0).tolist()
+        self.n_weights = int(sizes.rows[0, 3])
 
     @abstractmethod
     def sums(
@@ -165,6 +169,16 @@ class Corpus(ABC):
         """The loss of the terms that depend on their totals."""
         return self._loss(running.totals, iteration)[0]
 
+    def default_shards(self) -> int:
+        """As many shards as leave their gradients together no longer than the scores of the corpus.
+
+        Each shard has a gradient of its own, to be cleared and added up in every pass. With many
+        sentences for each weight that is nothing; with few, one shard is the fastest (see
+        `summation`). The number depends on the corpus alone: results are the same for threads and
+        for a cluster.
+        """
+        return max(1, min(MOST_SHARDS, len(self.batch_sizes), self.n_parts // self.n_weights))
+
     @property
     def terms(self) -> dict[str, Objective]:
         """The objective of each term, by name."""
@@ -206,7 +220,11 @@ class Corpus(ABC):
 
 
 class MemoryCorpus(Corpus):
-    """Batches in this process, summed over by threads."""
+    """Batches in this process, summed over by threads.
+
+    Those that are stored in files are read in every pass, the next ones while the last ones are
+    computed with, and not kept: memory is needed for a few batches, whatever their number.
+    """
 
     def __init__(
         self,
@@ -217,9 +235,9 @@ class MemoryCorpus(Corpus):
         n_shards: int | None = None,
     ) -> None:
         super().__init__(objective, batches)
-        self.batches = list(batches)
+        self.batches = batches if isinstance(batches, StoredBatches) else list(batches)
         self.n_threads = n_threads or n_cores()
-        self.n_shards = n_shards or default_shards(batches)
+        self.n_shards = n_shards or self.default_shards()
 
     def sums(
         self, weights: FloatArray, names: Sequence[str], slopes: Mapping[str, FloatArray] | None
@@ -263,43 +281,34 @@ class MemoryCorpus(Corpus):
     @cached_property
     def digest(self) -> str:
         """Tells its batches from others; worked out once, in less time than a pass."""
-        return digest(self.batches)
+        return (
+            self.batches.digest if isinstance(self.batches, StoredBatches) else digest(self.batches)
+        )
 
     @cached_property
     def support(self) -> Support:
         """Which weights each batch touches."""
-        return find_support([batch.features for batch in self.batches])
+        return find_support((batch.features for batch in self.batches), self.n_weights)
 
     def close(self) -> None:
         """Nothing to give back: threads live for one pass."""
 
 
-def default_shards(batches: Sequence[Batch]) -> int:
-    """As many shards as leave their gradients together no longer than the scores of the corpus.
-
-    Each shard has a gradient of its own, to be cleared and added up in every pass. With many
-    sentences for each weight that is nothing; with few, one shard is the fastest (see `summation`).
-    The number depends on the corpus alone: results are the same for threads and for a cluster.
-    """
-    n_parts = sum(batch.structures.n_parts for batch in batches)
-    most = n_parts // batches[0].features.n_weights
-    return max(1, min(MOST_SHARDS, len(batches), most))
-
-
 def build_corpus(
     objective: Objective | Sum,
-    batches: Sequence[Batch],
+    batches: Iterable[Batch],
     *,
     workers: int | str | None = None,
     n_shards: int | None = None,
-    directory: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
 ) -> Corpus:
     """A corpus of batches, summed over by threads or by a Ray cluster.
 
     `workers` is a number of threads (all cores if left out), or "ray:4" for four Ray workers
-    ("ray" for as many as there are cores). `n_shards` is best left out; results depend on it in
-    the last bits, and on `workers` not at all. `directory` is for Ray on several machines, see
-    `RayCorpus`.
+    ("ray" for as many as the cluster has cores). `n_shards` is best left out; results depend on it
+    in the last bits, and on `workers` not at all. `cache` is a folder to which batches are written
+    as they come (they may be a generator, then) and from which they are read in every pass, so that
+    there may be more of them than memory; every machine of a cluster must see it.
 
     >>> from partita import LinearChain
     >>> from partita.features import Attributes, tag_features
@@ -315,30 +324,14 @@ def build_corpus(
     >>> round(loss, 3), gradient[:4]
     (2.079, array([-1. ,  1. ,  0.5, -0.5]))
     """
-    if isinstance(workers, str) and workers.partition(":")[0] == "ray":
+    chosen = Workers.of(workers)
+    if cache is not None and not isinstance(batches, StoredBatches):
+        batches = StoredBatches.write(batches, cache)
+    elif not isinstance(batches, Sequence):
+        batches = list(batches)
+    if chosen.on_ray:
         # Ray is an optional extra, so its module is imported only when it is asked for.
         from partita.training.ray_corpus import RayCorpus
 
-        count = workers.partition(":")[2]
-        return RayCorpus(
-            objective,
-            batches,
-            n_workers=_count(workers, count) if count else n_cores(),
-            n_shards=n_shards,
-            directory=directory,
-        )
-    n_threads = None if workers is None else _count(workers, workers)
-    return MemoryCorpus(objective, batches, n_threads=n_threads, n_shards=n_shards)
-
-
-def _count(workers: int | str, text: int | str) -> int:
-    try:
-        count = int(text)
-    except ValueError:
-        count = 0
-    if count < 1:
-        raise ValueError(
-            f'workers is {workers!r}; expected a number of threads, such as 2, or "ray:4" for four '
-            "Ray workers."
-        )
-    return count
+        return RayCorpus(objective, batches, n_workers=chosen.n_workers, n_shards=n_shards)
+    return MemoryCorpus(objective, batches, n_threads=chosen.n_workers, n_shards=n_shards)

@@ -35,6 +35,21 @@ def digest(value: Any) -> str:
     return _hashed("", [_Digester().of(value)]).hex()
 
 
+def digest_part(value: Any) -> bytes:
+    """The share of one of many values in their digest, for `digest_of_parts`."""
+    return _Digester().of(value)
+
+
+def digest_of_parts(parts: Iterable[bytes]) -> str:
+    """The digest of a list, from the shares of its values: they need not be there at once.
+
+    >>> values = [np.arange(2), np.arange(3)]
+    >>> digest_of_parts(map(digest_part, values)) == digest(values)
+    True
+    """
+    return _hashed("", [_hashed("list", parts)]).hex()
+
+
 class _Digester:
     """Remembers what it has seen, since batches share much."""
 

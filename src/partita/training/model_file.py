@@ -20,6 +20,7 @@ reading a file only ever makes numbers and text of it.
 import hashlib
 import json
 import math
+import mmap
 import os
 import struct
 from collections.abc import Mapping
@@ -118,6 +119,32 @@ def decoded(
     if kind == "model":
         check_numbers(path, arrays)
     return Contents(found.header, arrays, path)
+
+
+def mapped(path: str, start: int, size: int, *, kind: str, check: bool) -> Contents:
+    """What `size` bytes of a file hold from `start` on, its arrays as they lie there.
+
+    Nothing is read before it is used, and the memory of what was read can be taken back by the
+    system. What is written into an array stays in this process. Arrays must lie at multiples of
+    `ALIGNMENT`, see `aligned`. With `check` the checksum of the arrays is compared, too.
+    """
+    page = start - start % mmap.ALLOCATIONGRANULARITY
+    with open(path, "rb") as file:
+        if _size(file) < start + size:
+            raise _damaged(path, f"it ends before byte {start + size}")
+        memory = mmap.mmap(file.fileno(), start + size - page, access=mmap.ACCESS_COPY, offset=page)
+        file.seek(start)
+        found = _read_header(path, file, size)
+        _check_kind(path, found.header, kind, None)
+        if check and _checksum(file, found.n_bytes) != found.digest:
+            raise _damaged(path, "the checksum of its arrays does not match")
+    payload = memoryview(memory)[start - page + size - found.n_bytes :]
+    return Contents(found.header, _arrays(path, payload, found.header.pop("arrays")), path)
+
+
+def aligned(place: int, chunks: list[Any]) -> int:
+    """Where from `place` on to write the pieces of `encoded`, so that they can be `mapped`."""
+    return place + -(place + len(chunks[0])) % ALIGNMENT
 
 
 def read_header(path: str | os.PathLike[str], *, kind: str = "model") -> dict[str, Any]:
@@ -237,7 +264,9 @@ def _check_kind(path: str, header: dict[str, Any], kind: str, estimator: str | N
         )
 
 
-def _arrays(path: str, payload: bytearray, entries: Mapping[str, Any]) -> dict[str, Array]:
+def _arrays(
+    path: str, payload: bytearray | memoryview, entries: Mapping[str, Any]
+) -> dict[str, Array]:
     """All arrays of a file, which do not overlap: together they are no longer than the file."""
     arrays = {name: _array(path, payload, name, entry) for name, entry in entries.items()}
     if sum(array.nbytes for array in arrays.values()) > len(payload):
@@ -245,7 +274,7 @@ def _arrays(path: str, payload: bytearray, entries: Mapping[str, Any]) -> dict[s
     return arrays
 
 
-def _array(path: str, payload: bytearray, name: str, entry: Any) -> Array:
+def _array(path: str, payload: bytearray | memoryview, name: str, entry: Any) -> Array:
     """An array of the file, once it is sure that it lies within."""
     try:
         kind, shape, offset = np.dtype(str(entry["type"])), entry["shape"], entry["offset"]

@@ -1,75 +1,208 @@
-"""Batches in files, for workers to read: one file a shard, in the layout of model files."""
+"""Batches in files, to be read as they are needed: the corpus of a cluster, and one beyond memory.
+
+The files have the layout of model files, and hold numbers and text. The code that makes objects of
+them, classes and functions, is not among it: it travels as the program itself does. What is read is
+mapped into memory, so that the system can take the memory back at any time.
+"""
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from partita.arrays import IntArray
+from partita.arrays import Array, IntArray
 from partita.training.batches import Batch
-from partita.training.model_file import decoded, encoded, read_model, write_model
+from partita.training.code_names import code_named, name_of
+from partita.training.digests import digest_of_parts, digest_part
+from partita.training.model_file import (
+    ModelFileError,
+    aligned,
+    encoded,
+    mapped,
+    read_model,
+    write_model,
+)
 from partita.training.packing import Code, pack, unpack
 
 KIND = "batch"
 INDEX = "index"
-"""The file that says where in its shard each batch lies."""
+"""The file that says what the others hold."""
+PREFETCHED = 4
+"""Batches that the system is asked to have ready, beside the one that is read."""
 
 
 @dataclass(frozen=True)
-class StoredBatches:
-    """Batches in a folder, read one by one when they are needed.
+class StoredFile:
+    """The batches of one file: where they are, and what a corpus must know of them beforehand."""
 
-    The files hold numbers and text. The code that makes objects of them, classes and functions,
-    is not among it: it stays here, and travels as the program itself does.
-    """
-
-    folder: str
-    n_shards: int
+    name: str
     code: tuple[Any, ...]
+    places: IntArray
+    """(n, 2): where each batch begins, and its length in bytes."""
+    sizes: IntArray
+    """(n, 4): sentences, words, parts and weights of each batch."""
+    digests: Array
+    """(n, 16): the share of each batch in the digest of all."""
+    names: tuple[str, ...]
+    """Of the terms that any batch has a target for."""
 
     @classmethod
-    def write(
-        cls, batches: Sequence[Batch], folder: str | os.PathLike[str], n_shards: int
-    ) -> "StoredBatches":
-        """Batch k goes to shard k modulo n_shards."""
+    def write(cls, path: str | os.PathLike[str], batches: Iterable[Batch]) -> "StoredFile":
+        """Batches as they come; one of them is in memory at a time."""
+        code, names = Code(), dict[str, None]()
+        places, sizes, digests = [], [], []
+        with open(path, "wb") as file:
+            for batch in batches:
+                header, arrays = pack(batch, code)
+                chunks = encoded({"kind": KIND, **header}, arrays)
+                file.seek(aligned(file.tell(), chunks))
+                start = file.tell()
+                for chunk in chunks:
+                    file.write(chunk)
+                structures = batch.structures
+                places.append((start, file.tell() - start))
+                n_words = int(structures.n_words.sum())
+                n_weights = batch.features.n_weights
+                sizes.append((structures.n_sentences, n_words, structures.n_parts, n_weights))
+                digests.append(np.frombuffer(digest_part(batch), np.uint8))
+                names |= dict.fromkeys(batch.targets)
+        return cls(
+            Path(path).name,
+            tuple(code.members),
+            np.array(places, dtype=np.int64).reshape(-1, 2),
+            np.array(sizes, dtype=np.int64).reshape(-1, 4),
+            np.array(digests, dtype=np.uint8).reshape(len(places), -1),
+            tuple(names),
+        )
+
+
+@dataclass(frozen=True)
+class StoredBatches(Sequence[Batch]):
+    """Batches in the files of a folder, each read when it is asked for and not kept."""
+
+    folder: str
+    files: tuple[StoredFile, ...]
+    _checked: set[int] = field(default_factory=set, repr=False, compare=False)
+
+    @classmethod
+    def write(cls, batches: Iterable[Batch], folder: str | os.PathLike[str]) -> "StoredBatches":
+        """All batches in one file, as they come."""
         Path(folder).mkdir(parents=True, exist_ok=True)
-        code = Code()
-        places = np.zeros((len(batches), 2), dtype=np.int64)
-        for number in range(n_shards):
-            with open(_path(folder, number), "wb") as file:
-                for index in range(number, len(batches), n_shards):
-                    header, arrays = pack(batches[index], code)
-                    start = file.tell()
-                    for chunk in encoded({"kind": KIND, **header}, arrays):
-                        file.write(chunk)
-                    places[index] = start, file.tell() - start
-        write_model(Path(folder) / INDEX, {"kind": INDEX}, {"places": places})
-        return cls(os.fspath(folder), n_shards, tuple(code.members))
+        return cls(os.fspath(folder), (StoredFile.write(Path(folder) / "batches-0", batches),))
 
-    @cached_property
-    def places(self) -> IntArray:
-        """For each batch, where in the file of its shard it begins, and its length."""
-        contents = read_model(Path(self.folder) / INDEX, kind=INDEX)
-        return contents.array("places", np.int64, (None, 2))
+    def __len__(self) -> int:
+        return int(self._ends[-1])
 
-    def shard(self, number: int) -> list[Batch]:
-        """All batches of a shard, in order."""
-        return [self.read(index) for index in range(number, len(self.places), self.n_shards)]
+    @overload
+    def __getitem__(self, index: int) -> Batch: ...
 
-    def read(self, index: int) -> Batch:
-        """A batch; `ModelFileError` if its file is damaged."""
-        path = _path(self.folder, index % self.n_shards)
-        start, size = self.places[index].tolist()
-        with open(path, "rb") as file:
-            file.seek(start)
-            contents = decoded(path, file, size, kind=KIND)
-        batch: Batch = unpack(contents.header, contents.arrays, self.code)
+    @overload
+    def __getitem__(self, index: slice) -> "ChosenBatches": ...
+
+    def __getitem__(self, index: int | slice) -> "Batch | ChosenBatches":
+        """A batch; `ModelFileError` if its file is damaged. Some of them are read one by one."""
+        if isinstance(index, slice):
+            return ChosenBatches(self, range(len(self))[index])
+        number = int(np.searchsorted(self._ends, index, side="right")) - 1
+        file = self.files[number]
+        start, size = file.places[index - self._ends[number]].tolist()
+        path = str(Path(self.folder) / file.name)
+        contents = mapped(path, start, size, kind=KIND, check=index not in self._checked)
+        self._checked.add(index)
+        batch: Batch = unpack(contents.header, contents.arrays, file.code)
         return batch
 
+    def prefetch(self, indices: Iterable[int]) -> None:
+        """Ask the system to read batches that will be needed soon, beside what is computed."""
+        if not hasattr(os, "posix_fadvise"):
+            return  # it will read them when they are needed
+        for index in indices:
+            number = int(np.searchsorted(self._ends, index, side="right")) - 1
+            file = self.files[number]
+            start, size = file.places[index - self._ends[number]].tolist()
+            with open(Path(self.folder) / file.name, "rb") as opened:
+                os.posix_fadvise(opened.fileno(), start, size, os.POSIX_FADV_WILLNEED)
 
-def _path(folder: str | os.PathLike[str], number: int) -> str:
-    return str(Path(folder) / f"shard-{number:04d}")
+    @property
+    def sizes(self) -> IntArray:
+        """(n, 4): sentences, words, parts and weights of each batch."""
+        return np.concatenate([file.sizes for file in self.files])
+
+    @property
+    def names(self) -> list[str]:
+        """Of the terms that any batch has a target for."""
+        return list(dict.fromkeys(name for file in self.files for name in file.names))
+
+    @cached_property
+    def digest(self) -> str:
+        """That of the list of all batches."""
+        return digest_of_parts(row.tobytes() for file in self.files for row in file.digests)
+
+    @cached_property
+    def _ends(self) -> IntArray:
+        return np.cumsum([0, *(len(file.places) for file in self.files)])
+
+    def save(self, key: str) -> None:
+        """Write down what the files hold, for `reopened`; `key` says what they were made from."""
+        arrays = {
+            f"{what}{number}": getattr(file, what)
+            for number, file in enumerate(self.files)
+            for what in ("places", "sizes", "digests")
+        }
+        described = [
+            {"name": file.name, "names": file.names, "code": [name_of(each) for each in file.code]}
+            for file in self.files
+        ]
+        header = {"kind": INDEX, "key": key, "files": described}
+        write_model(Path(self.folder) / INDEX, header, arrays)
+
+    @classmethod
+    def reopened(cls, folder: str | os.PathLike[str], key: str) -> "StoredBatches | None":
+        """What `save` wrote down, if it was made from the same; None if not."""
+        try:
+            contents = read_model(Path(folder) / INDEX, kind=INDEX)
+        except (FileNotFoundError, ModelFileError):
+            return None
+        if contents.header.get("key") != key:
+            return None
+        files = []
+        for number, each in enumerate(contents.header["files"]):
+            code = tuple(map(code_named, each["code"]))
+            places, sizes, digests = (
+                contents.arrays[f"{what}{number}"] for what in ("places", "sizes", "digests")
+            )
+            name = Path(each["name"]).name
+            names = tuple(each["names"])
+            files.append(StoredFile(name, code, places, sizes, digests, names))
+        return cls(os.fspath(folder), tuple(files))
+
+
+@dataclass(frozen=True)
+class ChosenBatches(Sequence[Batch]):
+    """Some batches of a sequence, read when they are asked for, the next ones prefetched."""
+
+    batches: Sequence[Batch]
+    indices: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    @overload
+    def __getitem__(self, index: int) -> Batch: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "ChosenBatches": ...
+
+    def __getitem__(self, index: int | slice) -> "Batch | ChosenBatches":
+        if isinstance(index, slice):
+            return ChosenBatches(self.batches, self.indices[index])
+        if isinstance(self.batches, StoredBatches):
+            self.batches.prefetch(self.indices[index + PREFETCHED : index + PREFETCHED + 1])
+        return self.batches[self.indices[index]]
+
+    def __iter__(self) -> Iterator[Batch]:
+        return (self[index] for index in range(len(self)))

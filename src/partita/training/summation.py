@@ -19,6 +19,7 @@ from partita.arrays import FloatArray
 from partita.objectives.base import Objective
 from partita.training.batches import Batch, pulled_back
 from partita.training.interruption import break_if_interrupted
+from partita.training.shards import ChosenBatches
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def sum_all(
         for first in range(0, n_shards, MOST_ALIVE):
             count = min(MOST_ALIVE, n_shards - first)
             # The shards of these batches alternate, so that all of them grow at once.
-            chosen = [b for k, b in enumerate(batches) if first <= k % n_shards < first + count]
+            alive = [k for k in range(len(batches)) if first <= k % n_shards < first + count]
+            chosen = ChosenBatches(batches, alive)
             before, n_done = n_done, n_done + len(chosen)
 
             def tell(share: float, before: int = before, size: int = len(chosen)) -> None:

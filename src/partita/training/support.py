@@ -1,6 +1,6 @@
 """Which weights a batch touches, so that a mini-batch step need not visit all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,12 +33,11 @@ class Support:
         )
 
 
-def find_support(maps: Sequence[FeatureMap]) -> Support:
+def find_support(maps: Iterable[FeatureMap], n_weights: int) -> Support:
     """Asks the feature map of each batch where a random gradient goes; n_weights steps each.
 
     Positive random numbers almost surely cancel only where the features themselves cancel.
     """
-    n_weights = maps[0].n_weights
     gradient, visits = np.zeros(n_weights), np.zeros(n_weights)
     rng = np.random.default_rng(0)
     bits = []

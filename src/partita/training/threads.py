@@ -16,15 +16,6 @@ def n_cores() -> int:
         return os.cpu_count() or 1
 
 
-def n_threads_of(workers: int | str | None) -> int:
-    """How many threads of this process are meant: all cores where a cluster is, or nothing is said.
-
-    >>> n_threads_of(2)
-    2
-    """
-    return workers if isinstance(workers, int) else n_cores()
-
-
 def in_threads(
     function: Callable[..., Result], *arguments: Iterable[Any], n_threads: int
 ) -> list[Result]:

@@ -7,6 +7,7 @@ from partita.cli.predict import links as predict_links
 from partita.cli.predict import tags as predict_tags
 from partita.cli.predict import translations as predict_translations
 from partita.cli.predict import trees as predict_trees
+from partita.cli.workers import add_workers
 from partita.data.text import STANDARD
 
 FAMILIES = (
@@ -29,6 +30,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "-o", "--output", default=STANDARD, metavar="FILE", help="(default: standard output)"
     )
+    add_workers(parser)
     add_families(parser, FAMILIES)
 
 

@@ -1,17 +1,21 @@
 """`partita predict` for aligners: a line of links for each pair of sentences."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from partita.cli.answers import PROBABILITY, TARGET
-from partita.cli.bitexts import read_pairs
 from partita.cli.drawings import DRAW, check_directory, save_drawings
 from partita.cli.families import Family
 from partita.cli.links import say_skipped
 from partita.cli.models import Model
-from partita.cli.options import Argument, Options
-from partita.data.alignments import SYMMETRISATIONS, Alignment, write_alignments
-from partita.data.bitext import Bitext, SentencePair
+from partita.cli.options import BATCH, Argument, Options, check_batch, say
+from partita.cli.workers import answered
+from partita.data.alignments import SYMMETRISATIONS, Alignment, alignments_text
+from partita.data.bitext import Bitext, SentencePair, stream_bitext
+from partita.data.errors import DataError
+from partita.data.formats import count
+from partita.data.text import write_pieces
 
 DECODERS = ("threshold", "risk", "viterbi")
 DECODING = (
@@ -66,9 +70,32 @@ def run(model: Model, options: Options) -> None:
     """Predict and write."""
     if options.draw is not None:
         check_directory(options.draw)
-    aligner = with_limits(model, options)
-    pairs = read_pairs(options.input, options.target)
-    say_not_aligned(aligner, pairs)
+        # Drawings are numbered as the pairs of the whole file are.
+        options.batch = sys.maxsize
+    with_limits(model, options)
+    batches = stream_pairs(model.estimator, options)
+    write_pieces(options.output, answered(model, _answered, batches, options))
+
+
+def stream_pairs(aligner: Any, options: Options) -> Iterator[Bitext]:
+    """The pairs of the input, a batch at a time; says at the end what was read, and left out."""
+    check_batch(options)
+    n_pairs, n_empty, n_longer = 0, 0, 0
+    for pairs in stream_bitext(options.input, options.target, most=options.batch):
+        n_pairs, n_empty = n_pairs + len(pairs), n_empty + len(pairs.empty)
+        if aligner.longer == "skip":
+            n_longer += len(pairs.longer(aligner.max_words))
+        yield pairs
+    empty = f"; {n_empty} with an empty side" if n_empty else ""
+    say(f"Read {pairs.name}: {count(n_pairs, 'pair')}{empty}")
+    if n_empty == n_pairs:
+        raise DataError(options.input, None, "no line has words on both sides; expected some.")
+    say_skipped(0, n_longer, aligner.max_words)
+
+
+def _answered(model: Model, pairs: Bitext, options: Options) -> str:
+    """A line of links for each pair."""
+    aligner = model.estimator
     found = aligner.predict(pairs.source, pairs.target, **decoding(options))
     results = [Alignment(tuple(links)) for links in found]
     if options.probability or options.draw is not None:
@@ -80,7 +107,7 @@ def run(model: Model, options: Options) -> None:
                 Alignment(tuple(links), probabilities={link: float(p[link]) for link in links})
                 for links, p in zip(found, probabilities, strict=True)
             ]
-    write_alignments(options.output, results)
+    return alignments_text(results)
 
 
 def drawings(
@@ -97,4 +124,6 @@ def drawings(
     ]
 
 
-FAMILY = Family("aligners", ("aligner",), run, (TARGET, *DECODING, *LIMITS, PROBABILITY, DRAW))
+FAMILY = Family(
+    "aligners", ("aligner",), run, (TARGET, *DECODING, *LIMITS, PROBABILITY, DRAW, BATCH)
+)

@@ -1,13 +1,17 @@
 """`partita predict` for translators: a translation a line, or the k best, or samples."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 
 from partita.cli.answers import DECODER, K_BEST, LOG_PROBABILITY, check_counts, number
 from partita.cli.families import Family
 from partita.cli.models import Model
-from partita.cli.options import Argument, Options, say
+from partita.cli.options import BATCH, Argument, Options, check_batch, say
+from partita.cli.workers import answered
 from partita.data.bitext import SEPARATOR
-from partita.data.text import read_text, write_text
+from partita.data.text import read_line_batches, write_pieces
+
+Words = tuple[str, ...]
 
 LENGTH = Argument(
     "length",
@@ -34,11 +38,21 @@ DRAWN_SEED = Argument("drawn_seed", int, 0, "of these")
 def run(model: Model, options: Options) -> None:
     """Translate and write."""
     check_counts(options, ("k_best", "drawn", "n_samples"))
-    sentences = read_sentences(options.input)
+    check_batch(options)
+    if options.drawn is not None:
+        # One sentence after the other, so that the same seed gives the same translations.
+        options.batch = sys.maxsize
+    batches = stream_sentences(options.input, options.batch)
+    write_pieces(options.output, answered(model, _answered, batches, options))
+
+
+def _answered(model: Model, batch: tuple[int, list[Words]], options: Options) -> str:
+    """Lines for the sentences of a batch, the first of which has a number."""
+    first, sentences = batch
     if options.drawn is not None:
         lines = drawn(model, sentences, options.drawn, options.drawn_seed)
     elif options.k_best is not None:
-        lines = k_best(model, sentences, options.k_best)
+        lines = k_best(model, sentences, options.k_best, first)
     else:
         found = translate(model, sentences, options)
         lines = [" ".join(words) for words in found]
@@ -51,22 +65,26 @@ def run(model: Model, options: Options) -> None:
                 f"{line} {SEPARATOR} {number(value)}"
                 for line, value in zip(lines, values, strict=True)
             ]
-    write_text(options.output, "".join(line + "\n" for line in lines))
+    return "".join(line + "\n" for line in lines)
 
 
 FAMILY = Family(
     "translators",
     ("translator",),
     run,
-    (*DECODING, LOG_PROBABILITY, K_BEST, DRAWN, DRAWN_SEED),
+    (*DECODING, LOG_PROBABILITY, K_BEST, DRAWN, DRAWN_SEED, BATCH),
 )
 
 
-def read_sentences(path: str) -> list[tuple[str, ...]]:
-    """The words of each line; an empty line is a sentence without words."""
-    text = read_text(path)
-    lines = text.removesuffix("\n").split("\n") if text else []
-    return [tuple(filter(None, line.replace("\t", " ").split(" "))) for line in lines]
+def stream_sentences(path: str, most: int) -> Iterator[tuple[int, list[Words]]]:
+    """The words of each line, at most so many lines at a time, and the first one's number, from 0.
+
+    An empty line is a sentence without words.
+    """
+    first = 0
+    for lines in read_line_batches(path, most):
+        yield first, [tuple(filter(None, line.replace("\t", " ").split(" "))) for line in lines]
+        first += len(lines)
 
 
 def translate(
@@ -99,10 +117,10 @@ def log_probability(model: Model, source: tuple[str, ...], words: tuple[str, ...
     return float(model.estimator.log_prob([source], [words])[0]) if source else 0.0
 
 
-def k_best(model: Model, sentences: Sequence[tuple[str, ...]], k: int) -> list[str]:
+def k_best(model: Model, sentences: Sequence[Words], k: int, first: int) -> list[str]:
     """Lines `sentence number ||| translation ||| log-probability`, as decoders write them."""
     return [
-        f"{index} {SEPARATOR} {' '.join(words)} {SEPARATOR} {number(value)}"
+        f"{first + index} {SEPARATOR} {' '.join(words)} {SEPARATOR} {number(value)}"
         for index, found in enumerate(model.estimator.k_best(checked(model, sentences), k))
         # A sentence that was skipped, or is empty, has no translations, not empty ones.
         if 0 < len(sentences[index]) <= model.estimator.max_words

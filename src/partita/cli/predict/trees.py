@@ -18,6 +18,7 @@ from partita.cli.families import Family
 from partita.cli.models import Model
 from partita.cli.options import BATCH, READING, Argument, Options, read_documents
 from partita.cli.treebanks import CROSSING, Arc, known_arcs, read_arcs, words_of
+from partita.cli.workers import answered
 from partita.data.conllu import EMPTY, with_misc
 from partita.data.dependencies import with_tree
 from partita.data.formats import sentences_text
@@ -57,7 +58,8 @@ def run(model: Model, options: Options) -> None:
         # These number the sentences of the whole file.
         options.batch = sys.maxsize
     documents = read_documents(options.input, options)
-    write_pieces(options.output, (_answered(model, words_of(each), options) for each in documents))
+    batches = map(words_of, documents)
+    write_pieces(options.output, answered(model, _answered, batches, options))
 
 
 def _answered(model: Model, sentences: Sequence[Sentence], options: Options) -> str:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from partita.cli.labels import add_lessons, read_lessons
-from partita.cli.models import estimator_class, save_model
+from partita.cli.labels import add_lessons, read_labelled, read_lessons
+from partita.cli.models import estimator_class, save_model, tag_column
 from partita.cli.options import (
     Commands,
     Options,
@@ -16,6 +17,7 @@ from partita.cli.options import (
 from partita.cli.parser import Parser
 from partita.data.dictionaries import read_phrases
 from partita.data.errors import DataError
+from partita.data.formats import count
 from partita.data.text import read_text
 
 HELP = {
@@ -57,6 +59,8 @@ def run(kind: str, options: Options) -> int:
     if kind == "segmenter" and options.dictionary:
         more["dictionaries"] = dict(map(read_phrases, options.dictionary))
     tagger = make_estimator(options, kind, **more)
+    if kind == "tagger" and tagger.cache is not None and _are_files_enough(options):
+        return _run_on_files(tagger, options)
     files = read_lessons(options)
     labelled = files.labelled
     tagger.set_params(tag_column=labelled.column)
@@ -75,6 +79,34 @@ def run(kind: str, options: Options) -> int:
         for reason in getattr(tagger, "reasons_", ()) or [tagger.training_.reason]:
             say(reason)
         save_model(options.output, tagger, {"column": labelled.column, "scheme": options.convert})
+    say(f"Wrote {options.output}: {len(tagger.tags_)} tags")
+    return int(tagger.training_.interrupted)
+
+
+def _are_files_enough(options: Options) -> bool:
+    """Whether sentences with tags in files are all there is to learn from."""
+    return bool(options.train) and not (
+        options.unlabelled or options.sample_weight or options.convert
+    )
+
+
+def _run_on_files(tagger: Any, options: Options) -> int:
+    """Train without reading all sentences into memory."""
+    from partita.data.files import SentenceFiles
+    from partita.training.interruption import heed_interruptions
+
+    files = SentenceFiles(*options.train, format=options.format, names=options.names)
+    column = tag_column(files.head, options.tag_column)
+    n_files, n_blocks = count(len(files.paths), "file"), count(len(files.blocks), "block")
+    say(f"Reading {n_files} in {n_blocks}; learning the tags in column {column!r}")
+    held_out = None
+    if options.held_out:
+        found = read_labelled(options.held_out, options, column, "Judging by")
+        held_out = found.sentences, found.tags
+    with heed_interruptions():
+        tagger.set_params(tag_column=column).fit(files, held_out=held_out)
+        say(tagger.training_.reason)
+        save_model(options.output, tagger, {"column": column, "scheme": None})
     say(f"Wrote {options.output}: {len(tagger.tags_)} tags")
     return int(tagger.training_.interrupted)
 

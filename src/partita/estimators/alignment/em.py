@@ -18,8 +18,9 @@ from partita.training.checkpoint import Record
 from partita.training.interruption import Interrupted, break_if_interrupted, interruptible_run
 from partita.training.optimisers.base import share_of
 from partita.training.progress import Display, choose_display
-from partita.training.threads import in_threads, n_threads_of
+from partita.training.threads import in_threads
 from partita.training.trainer import TrainingResult
+from partita.training.workers import Workers
 
 Numbers = tuple[Numbered, Numbered, int, int]
 """Sentences and their translations, and the sizes of both vocabularies."""
@@ -164,7 +165,7 @@ def learn_directions(
     threads, a direction each, and the same models.
     """
     course = course or EmCourse()
-    n_threads = n_threads_of(workers)
+    n_threads = Workers.of(workers).n_threads
     n_iterations = course.model1_iterations + course.n_iterations
     display = choose_display(progress)
     display.begin(n_iterations)

@@ -18,7 +18,7 @@ from partita.distribution.parts import PartDistribution
 from partita.estimators.alignment.material import PairCounts, PairMaterial
 from partita.estimators.groups import STOCHASTIC, Runs
 from partita.estimators.options import Declared, at_least, declared, option
-from partita.estimators.runs import RunPlan, run, tell
+from partita.estimators.runs import RunPlan, numbered, run, tell
 from partita.features.base import FeatureMap
 from partita.objectives.contrastive import ContrastiveEstimation, Neighbourhoods
 from partita.structures.base import Structures
@@ -26,6 +26,8 @@ from partita.structures.joined import JoinedStructures
 from partita.training import Batch, Corpus, Penalty, TrainingResult, build_corpus
 from partita.training.optimisers import Optimiser
 from partita.training.optimisers.schedules import Constant, InverseSquareRoot, Linear, Rate
+from partita.training.trainer import Path
+from partita.training.workers import held
 
 EncodedT = TypeVar("EncodedT")
 """A pair as a family knows it."""
@@ -182,7 +184,11 @@ def learn_latent(
     workers = chosen.options.workers
     tell(chosen.options, f"Stage {stage}, latent derivations: {material.counts}")
     judges = [] if held_out is None else _reached(family, held_out)[0]
-    with pair_corpus(family, pairs, material.weights, workers) as corpus:
+    cache = numbered(chosen.options.cache, stage)
+    with (
+        held(workers),
+        pair_corpus(family, pairs, material.weights, workers, cache) as corpus,
+    ):
         if not judges:
             return Latent(run(corpus, chosen, start, None, stage), material.counts)
         with pair_corpus(family, judges, None, workers) as judge:
@@ -194,17 +200,20 @@ def pair_corpus(
     pairs: Sequence[EncodedT],
     weights: FloatArray | None,
     workers: int | str | None,
+    cache: Path | None = None,
 ) -> Corpus:
     """Minus the log-probability of translations; all pairs must have derivations.
 
     The pairs of a batch lie next to each other: who sorts them by length has batches that take
     equally long.
     """
-    batches = []
-    for start in range(0, len(pairs), PAIRS_PER_BATCH):
-        block = slice(start, start + PAIRS_PER_BATCH)
-        batches.append(family.batch(pairs[block], None if weights is None else weights[block]))
-    return build_corpus(ContrastiveEstimation(), batches, workers=workers)
+    blocks = (
+        slice(start, start + PAIRS_PER_BATCH) for start in range(0, len(pairs), PAIRS_PER_BATCH)
+    )
+    batches = (
+        family.batch(pairs[block], None if weights is None else weights[block]) for block in blocks
+    )
+    return build_corpus(ContrastiveEstimation(), batches, workers=workers, cache=cache)
 
 
 def _reached(

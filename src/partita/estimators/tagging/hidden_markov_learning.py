@@ -161,7 +161,7 @@ def _maximised(
     best: tuple[float, TrainingResult] | None = None
     with (
         judged(held_out, options.workers) as judge,
-        build_corpus(Evidence(), batches, workers=options.workers) as corpus,
+        build_corpus(Evidence(), batches, workers=options.workers, cache=options.cache) as corpus,
     ):
         for restart in range(options.n_restarts):
             result = run(corpus, way, starts.start(restart), judge, stage=restart + 1)

@@ -70,7 +70,7 @@ def fit_tagger(
     judge = None if held_out is None else held_out_lessons(model, *held_out, options.tag_column)
     optimiser = options.chosen_optimiser(l1=options.l1, is_convex=lessons.is_convex)
     way = RunPlan(options, optimiser, options.penalty)
-    return model, learn(lessons, way, _first_weights(options, model), judge)
+    return model, learn(lessons, way, first_weights(options, model), judge)
 
 
 def sorted_pieces(
@@ -133,7 +133,8 @@ def _observed(
     )
 
 
-def _first_weights(options: "Tagger", model: ChainModel) -> FloatArray | None:
+def first_weights(options: "Tagger", model: ChainModel) -> FloatArray | None:
+    """Where to start; None for weights of 0."""
     start = options.warm_start
     if start is None:
         return None

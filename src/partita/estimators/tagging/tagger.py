@@ -8,7 +8,9 @@ import numpy as np
 
 from partita.arrays import Array, FloatArray
 from partita.data.constraints import ExpectationConstraint, read_constraints
+from partita.data.files import SentenceFiles
 from partita.estimators.base import Stored
+from partita.estimators.explain import run_facts
 from partita.estimators.groups import Descent, Penalties, Uncertainty
 from partita.estimators.options import Check, at_least, declared, option
 from partita.estimators.supervision import ObjectiveName
@@ -22,6 +24,7 @@ from partita.estimators.tagging.explanations import (
     inspect_weights,
     weight_table,
 )
+from partita.estimators.tagging.from_files import fit_from_files
 from partita.estimators.tagging.learning import fit_tagger
 from partita.estimators.tagging.material import sorted_material
 from partita.estimators.tagging.tags import Tags, TagSet
@@ -160,7 +163,7 @@ class Tagger(ChainEstimator, Penalties, Descent, Uncertainty):
 
     def fit(
         self,
-        sentences: Iterable[Any],
+        sentences: Iterable[Any] | SentenceFiles,
         tags: Tags | None = None,
         *,
         unlabelled: Iterable[Any] = (),
@@ -170,13 +173,25 @@ class Tagger(ChainEstimator, Penalties, Descent, Uncertainty):
         """Learn from sentences with tags, and from `unlabelled` ones.
 
         Without `tags`, they are taken from `tag_column`; without that, all sentences are
-        unlabelled. `sample_weight` has a number for each sentence. With `held_out`, a pair of
+        unlabelled. Of `SentenceFiles` (`partita.data.files`) each worker reads its own part.
+        `sample_weight` has a number for each sentence. With `held_out`, a pair of
         sentences and tags (or None, as for `tags`), training stops after `patience` iterations
         that did not lower the share of wrong tags to be expected there, 1 - mean p(tag | sentence),
         and the best weights on the way are kept. Ctrl-C ends the training, and keeps the best so
         far.
         """
         self.check()
+        if isinstance(sentences, SentenceFiles):
+            if tags is not None or sample_weight is not None or unlabelled != ():
+                raise ValueError(
+                    "files came with tags, unlabelled sentences or sample weights; expected files "
+                    "alone, whose tags are in tag_column."
+                )
+            model, training, learnt_from = fit_from_files(self, sentences, held_out)
+            self.model_, self.weights_, self.training_ = model, training.weights, training
+            facts = run_facts(training, "of the tags wrong, to be expected")
+            self.about_ = {"learnt from": learnt_from, **facts}
+            return self
         material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
         model, training = fit_tagger(self, material, held_out)
         self.model_, self.weights_, self.training_ = model, training.weights, training

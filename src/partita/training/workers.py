@@ -1,0 +1,98 @@
+"""Who works: threads of this process, or the workers of a Ray cluster. Only here is it decided."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple, Self, TypeVar
+
+from partita.training.threads import n_cores
+
+Result = TypeVar("Result")
+
+AHEAD = 2
+"""Results that are worked out, beside those in work, before the first of them is taken."""
+
+
+class Workers(NamedTuple):
+    """What the option `workers` means.
+
+    >>> Workers.of(2), Workers.of("ray:4").on_ray
+    (Workers(n_workers=2, on_ray=False), True)
+    """
+
+    n_workers: int | None
+    """Threads, or workers of the cluster; None for as many as that has cores."""
+    on_ray: bool
+
+    @classmethod
+    def of(cls, workers: int | str | None) -> Self:
+        """From a number of threads (all cores if left out), "ray", or "ray:4"."""
+        if workers is None:
+            return cls(n_cores(), False)
+        name, colon, text = str(workers).partition(":")
+        on_ray = name == "ray"
+        if on_ray and not colon:
+            return cls(None, True)
+        digits = text if on_ray else name if not colon else ""
+        if not (digits.isascii() and digits.isdigit() and int(digits) >= 1):
+            raise ValueError(
+                f'workers is {workers!r}; expected a number of threads, such as 2, or "ray:4" for '
+                "four Ray workers."
+            )
+        return cls(int(digits), on_ray)
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of this process: all cores where others do the work."""
+        return n_cores() if self.on_ray or self.n_workers is None else self.n_workers
+
+
+def held(workers: int | str | None) -> AbstractContextManager[Any]:
+    """Keeps a cluster for a while, so that it is not started anew by each who needs it.
+
+    >>> with held(2):  # threads need nothing
+    ...     pass
+    """
+    chosen = Workers.of(workers)
+    if not chosen.on_ray:
+        return nullcontext()
+    from partita.training import cluster
+
+    return cluster.running(chosen.n_workers)
+
+
+def in_order(
+    function: Callable[..., Result],
+    arguments: Iterable[tuple[Any, ...]],
+    *,
+    workers: int | str | None = None,
+) -> Iterator[Result]:
+    """`function` of each group of arguments, in order, a few ahead of what is taken.
+
+    On threads or on a cluster, which changes nothing but the time: errors are those that the
+    function raised, and a worker of a cluster that dies is started again, and asked again. The
+    function travels to each worker once, arguments and results as they come; both must be what
+    Python can send to another process. No more arguments are held than are in work.
+
+    >>> list(in_order(pow, [(2, 3), (3, 2)], workers=2))
+    [8, 9]
+    """
+    chosen = Workers.of(workers)
+    if chosen.on_ray:
+        # Ray is an optional extra, so its module is imported only when it is asked for.
+        from partita.training import cluster
+
+        yield from cluster.in_order(function, arguments, chosen.n_workers)
+    elif chosen.n_workers == 1:
+        for group in arguments:
+            yield function(*group)
+    else:
+        with ThreadPoolExecutor(chosen.n_workers) as pool:
+            waiting: deque[Future[Result]] = deque()
+            for group in arguments:
+                waiting.append(pool.submit(function, *group))
+                if len(waiting) >= chosen.n_threads + AHEAD:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
