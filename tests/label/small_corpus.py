@@ -87,10 +87,14 @@ class Page:
         return json.loads(data)
 
 
-def served(sitting):
-    """The page of a sitting, which learns in the background, served by a thread."""
-    server = LabelServer(sitting)
-    thread = threading.Thread(target=server.run)
+def served(sitting, before=None):
+    """The page of a sitting, which learns in the background, served by a thread.
+
+    At the address of the server `before`, which was ended, if there is one.
+    """
+    server = LabelServer(sitting, port=0 if before is None else before.port)
+    server.token = server.token if before is None else before.token
+    thread = threading.Thread(target=server.run, daemon=True)
     sitting.start()
     thread.start()
     deadline = time.monotonic() + 30

@@ -96,10 +96,10 @@ def test_the_last_answer_holds_and_undo_brings_the_one_before_back():
     assert ledger.n_answers_to((0, 0)) == 2
     ledger.add({"kind": "undo", "id": "u", "number": 3, "of": 2})
     assert ledger.known() == [["A", "B"], [None]]
-    assert ledger.last()["number"] == 1
+    assert ledger.last("a")["number"] == 1
     ledger.add({"kind": "undo", "id": "v", "number": 4, "of": 1})
     assert ledger.known() == [[None, "given"], [None]]
-    assert ledger.last() is None
+    assert ledger.last("a") is None
     assert ledger.has("id1")
     assert not ledger.has("id9")
 
@@ -113,7 +113,7 @@ def test_skipped_words_wait_until_they_are_answered_or_the_skip_is_undone():
     ledger.add({"kind": "undo", "id": "u", "number": 3, "of": 1})
     assert ledger.skipped == set()
     ledger.add({"kind": "round", "id": "r", "number": 4})
-    assert ledger.last()["number"] == 2
+    assert ledger.last("a")["number"] == 2
 
 
 def test_heads_come_back_as_they_were_said():

@@ -22,6 +22,8 @@ class Watched:
     def __init__(self, stream: IO[str]) -> None:
         self.stream = stream
         self.last = time.monotonic()
+        self.done = threading.Event()
+        """Set when no more signs are wanted."""
 
     def write(self, text: str) -> int:
         """Writes, and notes the time."""
@@ -32,6 +34,12 @@ class Watched:
         return getattr(self.stream, name)
 
 
+def wait_in_silence() -> None:
+    """From now on the command waits for somebody, and silence is what is expected."""
+    if isinstance(sys.stderr, Watched):
+        sys.stderr.done.set()
+
+
 @contextmanager
 def signs_of_life(seconds: float = SECONDS) -> Iterator[None]:
     """Lines on standard error while the body works, wherever it is silent for so many seconds."""
@@ -39,10 +47,10 @@ def signs_of_life(seconds: float = SECONDS) -> Iterator[None]:
     if original is None or original.closed or original.isatty():
         yield
         return
-    watched, done, began = Watched(original), threading.Event(), time.monotonic()
+    watched, began = Watched(original), time.monotonic()
 
     def beat() -> None:
-        while not done.wait(max(watched.last + seconds - time.monotonic(), 0.0)):
+        while not watched.done.wait(max(watched.last + seconds - time.monotonic(), 0.0)):
             if time.monotonic() - watched.last >= seconds:
                 minutes, rest = divmod(round(time.monotonic() - began), 60)
                 try:
@@ -58,6 +66,6 @@ def signs_of_life(seconds: float = SECONDS) -> Iterator[None]:
     try:
         yield
     finally:
-        done.set()
+        watched.done.set()
         thread.join()
         sys.stderr = original

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from partita.cli.heartbeat import wait_in_silence
 from partita.cli.labels import tags_of
 from partita.cli.models import Model, load_model, tag_column
 from partita.cli.options import (
@@ -117,6 +118,7 @@ def run(options: Options) -> int:
     say("Open this address in a browser; Ctrl-C ends the server, and loses nothing:")
     write(server.address)
     sys.stdout.flush()
+    wait_in_silence()
     try:
         server.run()
     except KeyboardInterrupt:

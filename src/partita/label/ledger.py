@@ -78,12 +78,17 @@ class Ledger:
         """Whether a record with this id is there, so that it need not come twice."""
         return id in self._ids
 
-    def last(self) -> Record | None:
-        """The last answer or skip that was not undone."""
-        for number in sorted(self._records, reverse=True):
-            if self._records[number]["kind"] != "undo" and number not in self._undone:
-                return self._records[number]
-        return None
+    def last(self, tab: str) -> Record | None:
+        """The last answer or skip of a tab that was not undone; of any, if the tab has none.
+
+        Whoever opens the page anew, which makes a new tab, can still take back what was said last.
+        """
+        held = [
+            record
+            for number, record in sorted(self._records.items(), reverse=True)
+            if record["kind"] != "undo" and number not in self._undone
+        ]
+        return next((record for record in held if record.get("tab") == tab), next(iter(held), None))
 
     def answers(self) -> Iterator[tuple[Place, Answer]]:
         """The answer that holds for each word that has one, the newest first."""

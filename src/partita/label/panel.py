@@ -22,7 +22,8 @@ def figures(
 ) -> dict[str, Any]:
     """All numbers and drawings of the panel.
 
-    Leave-one-out: each answer has the probability that the model gave it before it was learnt.
+    Leave-one-out, in the order in which answers came: each has the probability that the model gave
+    it before it was learnt. Words that are asked for are hard ones, so others are labelled better.
     The curve from front to back is an estimate: so many words, each with the mean entropy of the
     words that were open then, would have told as much as the words that were asked for.
     """

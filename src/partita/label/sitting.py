@@ -29,6 +29,7 @@ class Lease:
 
     span: Span
     since: float
+    why: str = "uncertain"
 
 
 class Sitting:
@@ -76,17 +77,19 @@ class Sitting:
         """The next question for a tab; the same one until it is answered or skipped."""
         with self._lock:
             lease = self._leases.pop(tab, None)
-            if lease is not None and self._is_unknown(lease.span):
-                found = self._payload(lease.span)
+            why = "uncertain" if self.round.survey.is_informed else "first"
+            if lease is not None and (lease.why == "undone" or self._is_unknown(lease.span)):
+                why = lease.why
+                found = self._payload(lease.span, why)
             else:
                 ready = self._ready.pop(tab, None)
                 if ready is None or not self._is_open(_span(ready)):
                     span = self._next(tab)
-                    ready = None if span is None else self._payload(span)
+                    ready = None if span is None else self._payload(span, why)
                 if ready is None:
                     return {"done": True, "skipped": len(self.ledger.skipped)}
                 found = ready
-            self._leases[tab] = Lease(_span(found), self._clock())
+            self._leases[tab] = Lease(_span(found), self._clock(), why)
             return found
 
     def prepare(self, tab: str) -> None:
@@ -260,22 +263,22 @@ class Sitting:
                 n_words = len(self.task.sentences[sentence])
                 if not all(0 <= word < n_words for word in words):
                     raise ValueError(f"the words {list(words)} came; expected 0 to {n_words - 1}.")
-                record = {"kind": "skip", "id": id, "sentence": sentence, "words": list(words)}
-                self._record(record | {"time": round(self._clock(), 3)})
+                record = {"kind": "skip", "id": id, "tab": tab, "time": round(self._clock(), 3)}
+                self._record(record | {"sentence": sentence, "words": list(words)})
             self._leases.pop(tab, None)
             return {"saved": True}
 
     def undo(self, tab: str, id: str) -> dict[str, Any]:
         """Take the last answer or skip back; that is a record, too. Its words are shown again."""
         with self.changed:
-            last = self.ledger.last()
+            last = self.ledger.last(tab)
             if self.ledger.has(id) or last is None:
                 return {"saved": True, "undone": None}
             when = round(self._clock(), 3)
             self._record({"kind": "undo", "id": id, "of": last["number"], "time": when})
             words = last.get("words") or sorted(map(int, last["labels"]))
             span = Span(last["sentence"], min(words), max(words))
-            self._leases[tab] = Lease(span, self._clock())
+            self._leases[tab] = Lease(span, self._clock(), "undone")
             return {"saved": True, "undone": last["number"], "sentence": span.sentence}
 
     def _record(self, record: Record) -> None:

@@ -121,7 +121,7 @@ class TagTask(Task):
                 if best is not None:
                     found.append(best)
         found.sort(key=lambda each: (-each[0], each[1].sentence))
-        return Survey([span for _, span in found], entropy, sure, sum(map(len, known)))
+        return Survey([span for _, span in found], entropy, sure, sum(map(len, known)), knows)
 
     def view(
         self, model: FloatArray, span: Span, labels: Sequence[Label | None], chosen: Chosen

@@ -74,6 +74,8 @@ class Survey:
     sure: float
     """Words expected to be right if the model labelled all that is not known."""
     n_words: int
+    is_informed: bool = True
+    """Whether the model knows anything that the words do not say."""
 
     @property
     def expected_accuracy(self) -> float:

@@ -74,6 +74,11 @@ class TreeLearner:
         self._bases = None if base is None else list(_base_scores(base, sentences))
         self._n_words = [len(sentence) for sentence in sentences]
 
+    @property
+    def knows_something(self) -> bool:
+        """Whether it thinks anything before there is a label."""
+        return self._bases is not None
+
     def learn(self, known: KnownLabels, start: Any = None) -> TreeWeights:
         """Weights: the marginal likelihood of the heads that are known, and of their relations."""
         heads = [_heads(labels) for labels in known]

@@ -134,7 +134,8 @@ class TreeTask(Task):
             if best is not None:
                 found.append(best)
         found.sort(key=lambda each: (-each[0], each[1].sentence))
-        return Survey([span for _, span in found], entropy, sure, sum(map(len, known)))
+        knows = self._learner.knows_something or any(map(any, known))
+        return Survey([span for _, span in found], entropy, sure, sum(map(len, known)), knows)
 
     def view(
         self, model: TreeWeights, span: Span, labels: Sequence[Label | None], chosen: Chosen

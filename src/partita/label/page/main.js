@@ -81,8 +81,10 @@ document.addEventListener("keydown", (event) => {
   let action = ANYWHERE[event.key];
   if (!action && view === "question") {
     const digit = "1234567890".indexOf(event.key);
-    action = event.key.length === 1 && digit >= 0 ? () => question.pick(digit) : KEYS[event.key];
+    action = event.key.length === 1 && digit >= 0 ? () => question.type(digit) : KEYS[event.key];
     if (question.payload?.done && event.key !== "u") action = undefined;
+    // Until the next question is there, a key would answer what nobody has seen.
+    if (action && question.busy) action = () => {};
   }
   if (!action) return;
   event.preventDefault();

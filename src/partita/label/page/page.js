@@ -25,6 +25,10 @@ export function draw(place, text) {
   // As wide as there is room, and never wider than it was made.
   svg.setAttribute("data-width", svg.getAttribute("width"));
   place.append(svg);
+  const title = svg.querySelector("title");
+  if (place.classList.contains("small") && title) {
+    place.prepend(make("figcaption", {}, title.textContent));
+  }
 }
 
 export function percent(p) {

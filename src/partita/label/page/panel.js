@@ -6,11 +6,11 @@ const ROWS = [
   ["words asked for", (p) => `${p.asked} of ${p.n_words}`],
   ["minutes", (p) => p.minutes.toFixed(1)],
   ["right on held-out sentences", (p) => p.held_out === null ? null : percent(p.held_out)],
-  ["your answers' probability, each left out", (p) => p.left_out === null ? null : percent(p.left_out)],
+  ["your answers, as foreseen by the model", (p) => p.left_out === null ? null : percent(p.left_out)],
   ["guesses that you kept", (p) => p.guessed === null ? null : percent(p.guessed)],
-  ["words right, as the model expects", (p) => percent(p.expected)],
-  ["uncertainty left", (p) => `${(p.entropy / Math.LN2).toFixed(0)} bits, ${p.bits_per_word.toFixed(2)} a word`],
-  ["from front to back, as much would take", (p) => p.asked ? `${Math.round(p.front_to_back)} words` : null],
+  ["words right, expected", (p) => percent(p.expected)],
+  ["uncertainty left", (p) => `${p.bits_per_word.toFixed(2)} bits a word`],
+  ["from front to back (estimated)", (p) => p.asked ? `${Math.round(p.front_to_back)} words` : null],
   ["calibration error", (p) => p.calibration_error === undefined ? null : percent(p.calibration_error)],
   ["disagreements left", (p) => p.disputes ? `${p.disputed} of ${p.disputes}` : null],
   ["model", (p) => p.learning ? "learning …" : `round ${p.round}, ${p.learning_seconds.toFixed(1)} s`],
@@ -28,6 +28,6 @@ export function showPanel(progress) {
     draw($("calibration"), progress.calibration);
     shown = drawings;
   }
-  $("where").textContent = `Every answer is in ${progress.output}.journal, and so in ${progress.output}.`;
+  $("where").textContent = `Every answer is in ${progress.output}.journal before the page says so, and in ${progress.output} after each round.`;
   if (progress.trouble) alarm(`The model could not learn: ${progress.trouble}`);
 }

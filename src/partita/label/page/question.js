@@ -1,7 +1,7 @@
 // One question: a sentence, slots of its words, choices for each slot.
 
 import { $, alarm, draw, make, percent, say } from "./page.js";
-import { call, insist, makeId } from "./wire.js";
+import { Refused, call, insist, makeId } from "./wire.js";
 
 const KEYS = "1234567890";
 const KINDS = { tag: "tag", head: "head", relation: "relation to its head" };
@@ -13,6 +13,8 @@ export class Question {
     this.slot = 0;
     this.version = 0;
     this.busy = false;
+    this.typed = Promise.resolve();
+    this.viewing = Promise.resolve();
     this.onSaved = onSaved;
     this.watched = 0;
     this.since = null;
@@ -32,12 +34,18 @@ export class Question {
     return this.watched / 1000;
   }
 
+  // Until it is there: what was saved is saved, and a server that was ended may come back.
   async next() {
-    this.show(await call("question"));
+    this.show(await insist("question", {}, (text) => alarm(text)));
+    alarm(null);
   }
 
   async open(sentence, first = null, last = null) {
-    this.show(await call("opened", { sentence, first, last }));
+    try {
+      this.show(await call("opened", { sentence, first, last }));
+    } catch (error) {
+      alarm(error.message);
+    }
   }
 
   get slots() { return this.payload?.slots ?? []; }
@@ -55,6 +63,8 @@ export class Question {
 
   show(payload) {
     this.payload = payload;
+    // For tests, which cannot tell otherwise that a question is a new one.
+    $("view-question").dataset.shown = String(1 + Number($("view-question").dataset.shown ?? 0));
     this.chosen = new Map();
     this.slot = 0;
     this.watched = 0;
@@ -79,6 +89,8 @@ export class Question {
   about() {
     const { why, entropy, seconds } = this.payload;
     if (why === "opened") return "Opened by you.";
+    if (why === "undone") return "You took this back: say it again.";
+    if (why === "first") return "The model knows nothing yet: say what these common words are.";
     if (why === "disagreement") {
       return Object.entries(this.payload.said)
         .map(([word, said]) => `${this.payload.words[word]}: ` +
@@ -156,10 +168,19 @@ export class Question {
     else if (asked) this.go(this.slots.findIndex((slot) => slot.word === word));
   }
 
-  shownOptions() {
-    const wanted = $("filter").value.toLowerCase();
+  // What was typed comes first if it is a choice as it stands, then what begins with it.
+  shownOptions(typed = $("filter").value) {
+    const wanted = typed.trim().toLowerCase();
     const options = this.current?.options ?? [];
-    return wanted ? options.filter(([, text]) => text.toLowerCase().includes(wanted)) : options;
+    if (!wanted) return options;
+    const rank = ([value, text]) => {
+      const name = text.toLowerCase();
+      if (name === wanted || value.toLowerCase() === wanted) return 0;
+      return name.startsWith(wanted) ? 1 : 2;
+    };
+    return options
+      .filter(([, text]) => text.toLowerCase().includes(wanted))
+      .sort((one, other) => rank(one) - rank(other));
   }
 
   showChoices() {
@@ -178,7 +199,7 @@ export class Question {
         "data-value": each,
         onclick: () => this.choose(each, true),
       },
-      make("kbd", {}, index < KEYS.length ? KEYS[index] : " "),
+      index < KEYS.length ? make("kbd", {}, KEYS[index]) : make("span"),
       make("span", { class: "name" }, text),
       make("meter", { min: 0, max: 1, value: p, "aria-hidden": "true" }),
       make("span", { class: "p" }, percent(p)))));
@@ -189,18 +210,36 @@ export class Question {
     document.querySelector("#sentence .current")?.focus({ preventScroll: true });
   }
 
+  // Whether the focus is on the words or the choices, which are about to be drawn anew.
+  hasFocus() {
+    const active = document.activeElement;
+    return active === document.body || active.closest("#sentence, #choices") !== null;
+  }
+
   go(index) {
     if (index < 0 || index >= this.slots.length) return;
     this.slot = index;
-    $("filter").value = "";
-    this.showSentence();
-    this.showChoices();
-    this.focus();
+    this.settle();
   }
 
-  pick(number) {
-    const option = this.shownOptions()[number];
-    if (option) this.choose(option[0], true);
+  // After a choice: the words and choices anew. Whoever is typing into the filter is left alone.
+  settle() {
+    const isTyping = document.activeElement === $("filter");
+    if (!isTyping) $("filter").value = "";
+    this.showSentence();
+    this.showChoices();
+    if (!isTyping) this.focus();
+  }
+
+  pick(number, typed = "") {
+    const option = this.shownOptions(typed)[number];
+    return option ? this.choose(option[0], true) : null;
+  }
+
+  // Keys in quick succession wait for each other: each is about the choices that the one before
+  // has led to.
+  type(number, typed) {
+    this.typed = this.typed.then(() => this.pick(number, typed));
   }
 
   move(step) {
@@ -210,43 +249,42 @@ export class Question {
     if (option) this.choose(option[0]);
   }
 
+  // The next word is shown once its probabilities have moved: nobody reads choices that are about
+  // to change places under the finger.
   async choose(value, goOn = false) {
-    const slot = this.current;
+    const { slot: index, current: slot } = this;
     this.chosen.set(`${slot.word} ${slot.kind}`, value);
     if (slot.kind === "head") this.chosen.delete(`${slot.word} relation`);
-    const before = slot;
-    if (goOn && this.slot + 1 < this.slots.length) this.slot += 1;
-    $("filter").value = "";
-    this.showSentence();
-    this.showChoices();
-    this.focus();
-    await this.refresh(before);
+    this.settle();
+    this.viewing = this.refresh(slot);
+    if (await this.viewing && goOn && this.slot === index) this.go(index + 1);
   }
 
-  // Probabilities move: what is left, given what was chosen.
+  // Probabilities move: what is left, given what was chosen. True if the choice stands.
   async refresh(slot) {
     const { sentence, first, last } = this.payload;
     const version = (this.version += 1);
     try {
       const view = await call("view", { sentence, first, last, values: this.values(false) });
-      if (version !== this.version) return;
+      if (version !== this.version) return false;
       alarm(null);
       Object.assign(this.payload, view);
-      this.render();
-      this.focus();
     } catch (error) {
-      if (version !== this.version) return;
+      if (version !== this.version) return false;
       alarm(error.message);
-      // What cannot be together is not kept.
-      this.chosen.delete(`${slot.word} ${slot.kind}`);
-      this.slot = this.slots.indexOf(slot);
-      this.render();
+      // What cannot be together is not kept; if nobody answered, it is kept as it is.
+      if (error instanceof Refused) this.chosen.delete(`${slot.word} ${slot.kind}`);
     }
+    // Whoever has gone on to type into a field, or elsewhere, is not called back.
+    const isHere = this.hasFocus();
+    this.render();
+    if (isHere) this.focus();
+    return this.chosen.has(`${slot.word} ${slot.kind}`);
   }
 
   filtered(event) {
-    if (event.key === "Enter") this.pick(0);
-    else if (event.key !== "Escape") return;
+    if (event.key !== "Enter" && event.key !== "Escape") return;
+    if (event.key === "Enter") this.type(0, $("filter").value);
     event.preventDefault();
     event.stopPropagation();
     $("filter").value = "";
@@ -258,24 +296,33 @@ export class Question {
   async send(name, body, done) {
     if (this.busy || !this.payload) return;
     this.busy = true;
+    this.version += 1;
     say("Saving …");
     try {
       const result = await insist(name, { id: makeId(), ...body }, alarm);
       alarm(null);
       say(done(result));
-      this.version += 1;
-      if (name === "undo" && result.undone !== null) await this.next();
-      else await this.onSaved();
+      await this.onSaved();
     } catch (error) {
       alarm(error.message);
-      say("Not saved");
+      if (error instanceof Refused) say("Not saved");
     } finally {
       this.busy = false;
     }
   }
 
-  accept() {
-    if (this.payload?.done) return;
+  // What is sent was chosen, or was shown when the key was pressed; if the model has then changed
+  // its mind about a word, the person sees it first.
+  async accept() {
+    if (this.payload?.done || this.busy) return;
+    const shown = new Map(this.slots.map((slot) => [`${slot.word} ${slot.kind}`, this.value(slot)]));
+    await this.typed;
+    await this.viewing;
+    const isNew = (slot) => {
+      const name = `${slot.word} ${slot.kind}`;
+      return !this.chosen.has(name) && shown.get(name) !== this.value(slot);
+    };
+    if (this.slots.some(isNew)) return say("A word changed: look again");
     const body = { sentence: this.payload.sentence, values: this.values(true), seconds: this.seconds() };
     return this.send("answer", body, (result) => result.words === 0 ? "Nothing new" : "Saved");
   }

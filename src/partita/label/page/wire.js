@@ -2,6 +2,7 @@
 // sent again and again until the server says that it is on the disk, and is recorded once.
 
 const PAUSE = 1500;
+const TROUBLE = "The server does not answer; trying again. If it was ended, start it again and open the address that it prints: all that was saved is there.";
 
 export const tab = (() => {
   const kept = sessionStorage.getItem("tab") ?? makeId();
@@ -38,7 +39,7 @@ export async function insist(name, body, onTrouble) {
       return await call(name, whole);
     } catch (error) {
       if (error instanceof Refused) throw error;
-      onTrouble("Not saved yet: the server does not answer. Trying again …");
+      onTrouble(TROUBLE);
       await new Promise((resolve) => setTimeout(resolve, PAUSE));
     }
   }
