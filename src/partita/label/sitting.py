@@ -101,7 +101,8 @@ class Sitting:
 
     def is_ready(self, tab: str) -> bool:
         """Whether the question after the one that a tab shows is there already."""
-        return tab in self._ready
+        with self._lock:
+            return tab in self._ready
 
     def opened(
         self, sentence: int, first: int | None = None, last: int | None = None, *, tab: str = ""
