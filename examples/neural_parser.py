@@ -32,11 +32,11 @@ PADDING, UNKNOWN = 0, 1
 # What a word is described by: a value of a sentence's column, and how long its vector is.
 VIEWS = {
     "form": (100, lambda s: [form.lower() for form in s.column("FORM")]),
-    "prefix": (50, lambda s: [form[:3].lower() for form in s.column("FORM")]),
-    "suffix": (50, lambda s: [form[-3:] for form in s.column("FORM")]),
-    "UPOS": (50, lambda s: s.column("UPOS")),
-    "XPOS": (50, lambda s: s.column("XPOS")),
-    "FEATS": (50, lambda s: s.column("FEATS")),
+    "prefix": (30, lambda s: [form[:3].lower() for form in s.column("FORM")]),
+    "suffix": (30, lambda s: [form[-3:] for form in s.column("FORM")]),
+    "UPOS": (30, lambda s: s.column("UPOS")),
+    "XPOS": (30, lambda s: s.column("XPOS")),
+    "FEATS": (30, lambda s: s.column("FEATS")),
 }
 
 
@@ -55,7 +55,7 @@ class Vocabulary(dict):
 
 
 class Parser(nn.Module):
-    def __init__(self, sentences, labels, n_units=200, dropout=0.33):
+    def __init__(self, sentences, labels, n_units=160, dropout=0.33):
         super().__init__()
         self.labels = labels
         self.vocabularies = {
@@ -65,13 +65,13 @@ class Parser(nn.Module):
         self.embeddings = nn.ModuleDict()
         for name, vocabulary in self.vocabularies.items():
             self.embeddings[name] = nn.Embedding(len(vocabulary) + 2, VIEWS[name][0], PADDING)
-        sizes = [sum(size for size, _ in VIEWS.values()), *[2 * n_units] * 2]
+        sizes = [sum(size for size, _ in VIEWS.values()), 2 * n_units]
         self.lstms = nn.ModuleList(
             nn.LSTM(size, n_units, batch_first=True, bidirectional=True) for size in sizes
         )
         self.dropout = SharedDropout(dropout)
         self.trees = TreeCRF(
-            2 * n_units, len(labels), n_arc_units=300, n_label_units=60, dropout=dropout
+            2 * n_units, len(labels), n_arc_units=200, n_label_units=60, dropout=dropout
         )
 
     def forward(self, sentences):
@@ -174,8 +174,8 @@ def main(arguments=None):
     reader.add_argument("--entropy", type=float, default=0.0, help="its weight on the others")
     reader.add_argument("--rules", type=Path, help="a file of rules about the others' arcs")
     reader.add_argument("--rule-weight", type=float, default=1.0)
-    reader.add_argument("--epochs", type=int, default=20)
-    reader.add_argument("--batch", type=int, default=1000, help="words a step")
+    reader.add_argument("--epochs", type=int, default=12)
+    reader.add_argument("--batch", type=int, default=600, help="words a step")
     reader.add_argument("--rate", type=float, default=2e-3)
     reader.add_argument("--seed", type=int, default=0)
     options = reader.parse_args(arguments)
