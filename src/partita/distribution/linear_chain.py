@@ -258,6 +258,8 @@ def _chains(n_words: IntArray, n_tags: int, shared: bool) -> Chains:
 
 def _is_by_position(unary: Any, pairwise: Any) -> bool:
     """Whether there is a transition table for each pair of neighbours, by the number of axes."""
+    if type(unary) is type(pairwise) is np.ndarray and pairwise.ndim == 2:
+        return False
     is_batch = is_list(unary) or len(shape_of("unary", unary, UNARY)) > UNARY.n_dimensions
     if is_batch and is_list(pairwise):
         found = {len(shape_of("pairwise", array, SHARED)) for array in pairwise}

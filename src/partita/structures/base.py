@@ -59,12 +59,12 @@ class Structures(ABC):
     one_per_word: bool = False
     """Whether a structure holds a number for each word, as tags and heads do."""
 
-    @property
+    @cached_property
     def n_sentences(self) -> int:
         """Number of sentences in the batch."""
         return len(self.part_offsets) - 1
 
-    @property
+    @cached_property
     def n_parts(self) -> int:
         """Number of parts of all sentences together."""
         return int(self.part_offsets[-1])
@@ -115,6 +115,19 @@ class Structures(ABC):
             [(start, start + prod(shape), shape) for start, shape in zip(*each, strict=True)]
             for each in zip((s.tolist() for s in self.array_starts), self.array_shapes, strict=True)
         ]
+
+    @cached_property
+    def shares_of_one(self) -> list[tuple[int, int, tuple[int, ...]]]:
+        """For each array, where it begins and ends in the only sentence, and its shape."""
+        return [shares[0] for shares in self._shares]
+
+    @cached_property
+    def shares_of_batch(self) -> list[tuple[int, int, tuple[int, ...]]]:
+        """The same for the only array of sentences of one length; nothing for all others."""
+        if len(self.arrays) > 1 or self.n_parts_each is None:
+            return []
+        shape = self.n_sentences, *self.array_shapes[0][0]
+        return [(0, self.n_parts, shape)] if prod(shape) == self.n_parts else []
 
     @abstractmethod
     def is_same_set(self, other: Self) -> bool:

@@ -118,12 +118,13 @@ def offsets(counts: IntArray) -> IntArray:
 
 def where_false(flags: BoolArray) -> IntArray:
     """The places of what is False; next to nothing where nothing is, as nearly always."""
-    return NOWHERE if np.count_nonzero(flags) == len(flags) else np.flatnonzero(~flags)
+    # A look at the bytes: a sum or `all` takes microseconds, as much as a small batch.
+    return NOWHERE if 0 not in flags.tobytes() else np.flatnonzero(~flags)
 
 
 def where_true(flags: BoolArray) -> IntArray:
     """The places of what is True; likewise."""
-    return np.flatnonzero(flags) if np.count_nonzero(flags) else NOWHERE
+    return np.flatnonzero(flags) if 1 in flags.tobytes() else NOWHERE
 
 
 def pieces(values: Array, starts: IntArray) -> list[Array]:

@@ -39,30 +39,24 @@ def shaped(
     Parts whose scores came once for several sentences are added up, or the largest taken; so
     padding is 0 or -inf.
     """
-    if form.kind == "padded" and form.order is None and len(sets.arrays) == 1:
-        shape = sets.n_sentences, *sets.arrays[0].shape(form.n_padded)
-        if prod(shape) == len(parts):
-            # Nothing is padding.
-            return [(parts.copy() if copied else parts).reshape(shape)]
-    neutral = -np.inf if largest else 0.0
-    arrays: list[Any]
-    if form.kind == "padded":
-        arrays = [
-            None if once else _scattered(sets, form, array, starts, parts, neutral)
-            for array, starts, once in zip(sets.arrays, sets.array_starts, form.once, strict=True)
-        ]
-    else:
+    shares = _shares(sets, form)
+    if shares:
         source = parts.copy() if copied else parts
-        arrays = [
-            None if once else form.one_or_list(sets.split_array(index, source))
-            for index, once in enumerate(form.once)
-        ]
-    if True in form.once:
-        for index, once in enumerate(form.once):
-            if once:
-                merged = np.full(sets.arrays[index].inner, neutral)
-                padded.merge(parts, sets.array_starts[index], largest, merged.reshape(-1))
-                arrays[index] = merged
+        return [source[start:end].reshape(shape) for start, end, shape in shares]
+    neutral = -np.inf if largest else 0.0
+    if form.kind == "list" and copied:
+        whole = parts.copy()
+    arrays: list[Any] = []
+    for index, once in enumerate(form.once):
+        array, starts = sets.arrays[index], sets.array_starts[index]
+        if once:
+            merged = np.empty(array.inner)
+            padded.merge(parts, starts, largest, neutral, merged.reshape(-1))
+            arrays.append(merged)
+        elif form.kind == "padded":
+            arrays.append(_scattered(sets, form, array, starts, parts, neutral))
+        else:
+            arrays.append(sets.split_array(index, whole if copied else parts))
     return arrays
 
 
@@ -74,7 +68,17 @@ def _flatten(
         # Nothing comes between the sentences.
         flat = _listed(sets, 0, given[0], dtype)
         return flat, padded.count_wrong(flat)
-    flat, lengths, n_wrong = np.empty(sets.n_parts), sets.lengths, 0.0
+    flat, n_wrong = np.empty(sets.n_parts), 0.0
+    shares = _shares(sets, form)
+    if shares:
+        for array, values, (start, end, shape) in zip(sets.arrays, given, shares, strict=True):
+            if values is None:
+                flat[start:end] = dtype is np.bool_
+            else:
+                cells = np.ascontiguousarray(_checked(array.name, values, shape, dtype), np.float64)
+                n_wrong += padded.copy(cells.reshape(-1), flat[start:end])
+        return flat, n_wrong
+    lengths = sets.lengths
     n_padded = form.n_padded if form.kind == "padded" else sets.largest_length
     for index, (array, starts) in enumerate(zip(sets.arrays, sets.array_starts, strict=True)):
         cells, stride = _cells(sets, form, index, n_padded, given[index], dtype)
@@ -83,6 +87,18 @@ def _flatten(
             lengths, starts, flat,
         )  # fmt: skip
     return flat, n_wrong
+
+
+def _shares(sets: Structures, form: Form) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Where each array of a caller begins and ends among the parts, and its shape.
+
+    Nothing where arrays and parts do not lie alike: sentences are several, and there is padding,
+    or an array that comes between them.
+    """
+    if form.kind == "one":
+        return sets.shares_of_one
+    is_full = form.n_padded == sets.largest_length and form.order is None
+    return sets.shares_of_batch if form.kind == "padded" and is_full else []
 
 
 def _cells(

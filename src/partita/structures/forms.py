@@ -166,19 +166,23 @@ def recognise(
     is known of them is kept: a caller comes with the same ones again and again.
     """
     name, given, axes = scores[0]
+    if n_words is None and mask is None and type(given) is np.ndarray:
+        n_axes = tuple([value.ndim if type(value) is np.ndarray else -1 for _, value, _ in scores])
+        if -1 not in n_axes:
+            return _plain(name, given.shape, n_axes, tuple([axes for *_, axes in scores]))
     if is_list(given):
         kind: Kind = "list"
         shapes = tuple([shape_of(name, array, axes) for array in given])
     else:
         shapes = (shape_of(name, given, axes),)
-        kind = "padded" if len(shapes[0]) == axes.n_dimensions + 1 else "one"
+        kind = _kind(shapes[0], axes)
     lengths, n_padded, sizes = _measured(name, axes, kind, shapes)
     for _, value, others in [] if shapes else scores[1:]:
         # Of an empty batch an array that came once knows the sizes.
         sizes = sizes if is_list(value) else sizes | _sizes(name, (np.shape(value),), others)
     once = tuple([_came_once(kind, value, axes) for _, value, axes in scores])
     if n_words is None and mask is None:
-        return Given(_plain_form(kind, n_padded, once), lengths, sizes)
+        return Given(Form(kind, n_padded, once), lengths, sizes)
     if kind != "padded":
         raise ValueError(
             f"{'mask' if n_words is None else 'n_words'} came with scores that are not padded; "
@@ -197,8 +201,18 @@ def shape_of(name: str, values: Any, axes: Axes) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=256)
-def _plain_form(kind: Kind, n_padded: int, once: tuple[bool, ...]) -> Form:
-    return Form(kind, n_padded, once)
+def _plain(
+    name: str, shape: tuple[int, ...], n_axes: tuple[int, ...], expected: tuple[Axes, ...]
+) -> Given:
+    """What arrays say of which the first has this shape, and each so many axes."""
+    kind = _kind(shape, expected[0])
+    lengths, n_padded, sizes = _measured(name, expected[0], kind, (shape,))
+    once = tuple(_is_once(kind, n, axes) for n, axes in zip(n_axes, expected, strict=True))
+    return Given(Form(kind, n_padded, once), lengths, sizes)
+
+
+def _kind(shape: tuple[int, ...], axes: Axes) -> Kind:
+    return "padded" if len(shape) == axes.n_dimensions + 1 else "one"
 
 
 @lru_cache(maxsize=256)
@@ -246,10 +260,12 @@ def _sizes(name: str, shapes: tuple[tuple[int, ...], ...], axes: Axes) -> dict[s
 
 def _came_once(kind: Kind, value: Any, axes: Axes) -> bool:
     """Whether an array without axes along words came once for all sentences."""
-    if kind == "one" or axes.n_axes > 0 or (kind == "list" and is_list(value)):
-        return False
-    n_axes = value.ndim if type(value) is np.ndarray else np.ndim(value)
-    return bool(n_axes == len(axes.sizes))
+    is_one_each = kind == "one" or axes.n_axes > 0 or (kind == "list" and is_list(value))
+    return not is_one_each and _is_once(kind, np.ndim(value), axes)
+
+
+def _is_once(kind: Kind, n_axes: int, axes: Axes) -> bool:
+    return kind != "one" and axes.n_axes == 0 and n_axes == len(axes.sizes)
 
 
 def _words_there(

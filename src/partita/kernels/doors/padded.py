@@ -71,6 +71,12 @@ def gather(batch, stride, width, n_axes, extra, inner, n_words, starts, out):
 
 
 @kernel
+def copy(source, out):
+    """Copy all of it; returns how many are neither finite nor -inf."""
+    return copy_scores(source, 0, out, 0, len(out))
+
+
+@kernel
 def count_wrong(scores):
     """How many are neither finite nor -inf."""
     wrong, rest = broadcast(0.0), 0.0
@@ -102,13 +108,17 @@ def scatter(parts, starts, width, n_axes, extra, inner, n_words, fill, out):
 
 
 @kernel
-def merge(parts, starts, is_largest, out):
-    """Add what the sentences have for one array to `out`, or take the largest."""
-    for sentence in range(len(starts)):
-        first = starts[sentence]
-        if is_largest:
-            for cell in range(len(out)):
-                out[cell] = max(out[cell], parts[first + cell])
-        else:
-            for cell in range(len(out)):
-                out[cell] += parts[first + cell]
+def merge(parts, starts, is_largest, neutral, out):
+    """What the sentences have for one array, added up, or the largest; `neutral` without any."""
+    whole = len(out) - len(out) % N_LANES
+    for cell in range(0, whole, N_LANES):
+        merged = broadcast(neutral)
+        for sentence in range(len(starts)):
+            values = load(parts, starts[sentence] + cell)
+            merged = select(values > merged, values, merged) if is_largest else merged + values
+        store(out, cell, merged)
+    for cell in range(whole, len(out)):
+        out[cell] = neutral
+        for sentence in range(len(starts)):
+            value = parts[starts[sentence] + cell]
+            out[cell] = max(out[cell], value) if is_largest else out[cell] + value
