@@ -7,6 +7,7 @@ that it measures, and what a reader should know of it, also where we lose. Nothi
 import json
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,9 +135,32 @@ def summary(sections: list[Section]) -> str:
     return f"{table}\n\n" if table.rows else ""
 
 
+TABLE = re.compile(r"(<!-- table of (\w+): (.*?) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+"""Where another page shows the table of a benchmark whose title begins so."""
+
+
+def filled(text: str, sections: Sequence[Section]) -> str:
+    """A page with its tables as the last runs have them; what has no result yet stays."""
+    results = {section.name: section.result["tables"] for section in sections}
+
+    def table(found: re.Match[str]) -> str:
+        first, name, title, last = found.groups()
+        for each in results.get(name, ()):
+            if each["title"].startswith(title):
+                return f"{first}{Table(each['title'], each['rows'])}\n\n{last}"
+        return found[0]
+
+    return TABLE.sub(table, text)
+
+
 def main() -> None:
-    """Write the page."""
+    """Write the page, and the tables of others that show some of it."""
     sections = [Section.read(name) for name in names()]
+    for page in sorted(PAGE.parent.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if TABLE.search(text):
+            page.write_text(filled(text, sections), encoding="utf-8")
+            print(f"tables written to {page}")
     PAGE.parent.mkdir(exist_ok=True)
     body = "\n".join(section.text for section in sections)
     PAGE.write_text(INTRODUCTION + summary(sections) + body)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.tagger_data import Sentences, data_folder, number_after
-from benchmarks.timing import Table, write_json
+from benchmarks.timing import Table, spread, write_json
 from partita import Tagger
 from partita.data.constraints import read_constraints
 from partita.data.formats import read_sentences
@@ -195,12 +195,6 @@ def compared(setting: Setting) -> Table:
         )
         print(table.rows[-1], file=sys.stderr, flush=True)
     return table
-
-
-def spread(values: Any, sign: str = "") -> str:
-    """Mean and standard deviation."""
-    deviation = np.std(values, ddof=1) if len(values) > 1 else 0.0
-    return f"{np.mean(values):{sign}.2f} ± {deviation:.2f}"
 
 
 def tables(data: Path, *, quick: bool = False, n_unlabelled: int | None = None) -> list[Table]:

@@ -127,5 +127,11 @@ def write_json(name: str, tables: list[Table], headlines: Sequence[dict[str, Any
     return path
 
 
+def spread(values: Sequence[float], sign: str = "") -> str:
+    """Mean and standard deviation of several runs, in print."""
+    mean = f"{np.mean(values):{sign}.2f}"
+    return f"{mean} ± {np.std(values, ddof=1):.2f}" if len(values) > 1 else mean
+
+
 def _shown(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)

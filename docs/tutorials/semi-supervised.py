@@ -3,7 +3,8 @@
 # Labels are expensive, text is not. Four ways to use text without labels, all with the same
 # `Tagger`: ask for the labels that help most, prefer sure models (entropy regularisation), state
 # what you expect (generalized expectation), and leave out the labels that you do not know. The data
-# are the made-up sentences that ship with the package.
+# are the made-up sentences that ship with the package; what each way is worth on real ones is in
+# [what pays](../how-to/few-labels.md).
 
 import partita as pt
 from partita import samples, show
