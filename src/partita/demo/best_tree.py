@@ -38,8 +38,11 @@ def section(settings: Settings) -> Section:
             f"of {exponent(times[FAST]):.1f}. Their scores differ by {worst:.0e}."
         ),
         same=(
+            "import numpy as np\nimport partita as pt\n"
+            "from partita.baselines.contraction import contraction_trace\n\n"
+            "arcs = -np.maximum.outer(np.arange(7.0), np.arange(7.0))\n"
+            "arcs[0] = -12.0\n"
             "pt.SpanningTree(arcs).argmax\n"
-            "from partita.baselines.contraction import contraction_trace\n"
             "print(contraction_trace(arcs))  # step by step"
         ),
         blocks=plots(times, "Time of the best tree"),

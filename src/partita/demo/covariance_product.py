@@ -1,8 +1,9 @@
 """The covariance product of spanning trees, against forming the matrix."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,9 +23,11 @@ CLAMPED_ARCS = 100
 """Of all arcs of a long sentence, whose inversions are timed to know the time of all of them."""
 
 
-def one_root(name: str) -> str:
-    """The same way of computing, of trees with a single root."""
-    return f"{name}, one root"
+class Measured(NamedTuple):
+    """Times of the ways, and how much their answers differ."""
+
+    times: Times
+    worst: float
 
 
 def section(settings: Settings) -> Section:
@@ -34,13 +37,11 @@ def section(settings: Settings) -> Section:
     compared = 10 if settings.quick else 20
     limits = {PRODUCT: sizes[-1], MATRIX: longest, CLAMPING: compared}
     clamped = sizes if settings.quick else (20, 40, 80, 160, 320)
-    times: Times = {}
-    worst = 0.0
-    for single_root in (False, True):
-        found, difference = compare(methods(settings.seed, single_root), limits, sizes)
-        found[CLAMPING] = clamping_times(clamped, settings.seed, single_root=single_root)
-        times |= {one_root(name) if single_root else name: found[name] for name in found}
-        worst = max(worst, difference)
+    many, one = (
+        _measured(limits, sizes, clamped, settings.seed, single_root)
+        for single_root in (False, True)
+    )
+    times, worst = many.times, max(many.worst, one.worst)
     by_matrix = times[MATRIX][longest] / times[PRODUCT][longest]
     shared = sizes[-1] if settings.quick else 40
     by_clamping = times[CLAMPING][shared] / times[PRODUCT][shared]
@@ -64,7 +65,7 @@ def section(settings: Settings) -> Section:
             f"At {longest} words the product is {by_matrix:,.0f} times as fast as the matrix, at "
             f"{shared} words {by_clamping:,.0f} times as fast as clamping. At the largest sizes "
             f"its time grows as words to the power of {exponent(times[CLAMPING], 2):.1f} "
-            f"({exponent(times[one_root(CLAMPING)], 2):.1f} with one root). All three agree to "
+            f"({exponent(one.times[CLAMPING], 2):.1f} with one root). All three agree to "
             f"{worst:.0e} of the largest entry."
         ),
         same=(
@@ -74,9 +75,24 @@ def section(settings: Settings) -> Section:
             "p.covariance_product(direction)\n"
             "(p.covariance() @ direction.ravel()).reshape(arcs.shape)  # to compare with"
         ),
-        blocks=plots(times, "Time of one covariance product"),
+        blocks=[
+            *plots(times, "Time of one covariance product, any number of roots"),
+            *plots(one.times, "Time of one covariance product, one root"),
+        ],
         headline=(f"{by_clamping:,.0f} ×", f"as fast as clamping at {shared} words"),
     )
+
+
+def _measured(
+    limits: Mapping[str, int],
+    sizes: Sequence[int],
+    clamped: Sequence[int],
+    seed: int,
+    single_root: bool,
+) -> Measured:
+    times, worst = compare(methods(seed, single_root), limits, sizes)
+    times[CLAMPING] = clamping_times(clamped, seed, single_root=single_root)
+    return Measured(times, worst)
 
 
 def random_arcs(n_words: int, seed: int) -> tuple[FloatArray, FloatArray]:

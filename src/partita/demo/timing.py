@@ -85,8 +85,8 @@ def plots(times: Times, what: str, unit: str = "words") -> list[Html]:
     rows = [
         (
             name,
-            *(in_print(found[n]) if n in found else "–" for n in sizes),
             f"{exponent(found):.1f}",
+            *(in_print(found[n]) if n in found else "–" for n in sizes),
         )
         for name, found in times.items()
     ]
@@ -94,7 +94,7 @@ def plots(times: Times, what: str, unit: str = "words") -> list[Html]:
         figure(
             show.curves(curves, x_label=unit, y_label="milliseconds", title=what, logarithmic="xy"),
             f"{what}. Both axes are logarithmic, so that a straight line is a power of the number "
-            f"of {unit}, and its slope the exponent.",
+            f"of {unit}, and its slope the exponent; in the table it is fitted to the last three.",
         ),
-        table((f"{what}, {unit}", *map(str, sizes), f"power of {unit}, last three"), rows),
+        table((what, f"power of {unit}", *(f"{n} {unit}" for n in sizes)), rows),
     ]
