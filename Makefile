@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
+SECONDS ?= 60
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
@@ -15,7 +16,7 @@ KERNELS := $(wildcard src/partita/kernels/*.py src/partita/kernels/*/*.py)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install test lint format demo docs tutorials samples bench clean
+.PHONY: help install test lint format demo docs tutorials samples fuzz mutation bench clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +57,14 @@ tutorials: install $(VENV)/.kernels ## run the tutorials' scripts and write thei
 samples: install ## write the sample files of the package anew (tools/samples)
 	$(SAY) "Writing src/partita/samples/files"
 	@$(BIN)/python -m tools.samples.generate
+
+fuzz: install $(VENV)/.kernels ## try readers, files, commands and distributions with what nobody sends
+	$(SAY) "Fuzzing, $(SECONDS) seconds for each of five targets (make fuzz SECONDS=600)"
+	@$(BIN)/python -m tools.fuzz --seconds $(SECONDS)
+
+mutation: install ## make mistakes in a sample of the sources, and count those that no test notices
+	$(SAY) "Mutation testing, without compilation (the first time most of an hour)"
+	@$(BIN)/python -m tools.mutation --jobs $(JOBS)
 
 bench: $(BENCHMARKS) ## run every benchmark, beside the libraries it compares with
 	$(SAY) "Writing docs/benchmarks.md"

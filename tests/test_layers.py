@@ -13,7 +13,7 @@ ROOT = Path(partita.__file__).parent
 # From the bottom up; a layer may import itself and what stands before it.
 LAYERS = [
     {"arrays", "files", "memory"},
-    {"show"},
+    {"kept", "show"},
     {"kernels"},
     {"structures"},
     {"distribution", "grammars", "data"},

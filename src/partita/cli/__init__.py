@@ -40,6 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough; Python would complain again when it closes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except MemoryError as error:
+        print(
+            f"partita: there is not enough memory for this ({str(error) or 'none was left'}). Give "
+            "shorter sentences, fewer workers or smaller batches, or a machine with more.",
+            file=sys.stderr,
+        )
+        return 2
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         print(f"partita: {where}{error.strerror or error}.", file=sys.stderr)

@@ -46,24 +46,21 @@ def estimator_class(kind: str) -> Any:
 
 def load_model(path: str) -> Model:
     """The model in a file, of whatever kind."""
+    from partita.training.contents import Contents
     from partita.training.model_file import ModelFileError, read_header
 
     header = read_header(path)
     kind = header.get("estimator")
-    if kind not in ESTIMATORS:
+    if not isinstance(kind, str) or kind not in ESTIMATORS:
         raise ModelFileError(
             f"{path} holds a model of kind {kind!r}; expected one of {', '.join(ESTIMATORS)}. "
             "Use the program that wrote it, or a newer Partita."
         )
-    about = header.get(ABOUT, {})
-    return Model(
-        estimator_class(kind).load(path),
-        kind,
-        path,
-        header,
-        about.get("column") or header.get("options", {}).get("tag_column"),
-        about.get("scheme"),
-    )
+    contents = Contents(header, {}, path)
+    about = contents.take(ABOUT, dict[str, str | None]) if ABOUT in header else {}
+    options = contents.take("options", dict[str, Any])
+    column = about.get("column") or options.get("tag_column")
+    return Model(estimator_class(kind).load(path), kind, path, header, column, about.get("scheme"))
 
 
 def is_model(path: str) -> bool:

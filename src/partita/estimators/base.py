@@ -11,6 +11,7 @@ from partita.arrays import Array
 from partita.estimators import files
 from partita.estimators.explain import facts_html
 from partita.estimators.options import Declared, declared
+from partita.training.contents import refusing_wrong_contents
 from partita.training.trainer import TrainingResult
 
 
@@ -71,9 +72,11 @@ class Estimator(Declared):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The model of a file, with the same answers to the last bit."""
         found = files.read(path, cls.kind)
-        estimator = cls(**files.restored_options(cls, found.options))
-        estimator._restore(Stored(found.header, found.arrays))
-        estimator.training_, estimator.about_ = None, found.header["about"]
+        with refusing_wrong_contents(path):
+            estimator = cls(**files.restored_options(cls, found.options))
+            estimator.check()
+            estimator._restore(Stored(found.header, found.arrays))
+            estimator.training_, estimator.about_ = None, dict(found.header["about"])
         return estimator
 
     @abstractmethod

@@ -46,8 +46,8 @@ def write(
 def read(path: str | os.PathLike[str], kind: str) -> ModelContents:
     """Options, header and arrays of a model of a kind."""
     contents = read_model(path, estimator=kind)
-    header = dict(contents.header)
-    return ModelContents(dict(header["options"]), header, dict(contents.arrays))
+    options = contents.take("options", dict[str, Any])
+    return ModelContents(options, dict(contents.header), dict(contents.arrays))
 
 
 def kept_options(owner: Declared) -> dict[str, Any]:

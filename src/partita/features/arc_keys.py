@@ -14,6 +14,7 @@ import numpy as np
 
 from partita.arrays import Array, IntArray
 from partita.features.nodes import Nodes, within_groups
+from partita.kept import kept_texts
 from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS, Keys
 from partita.text.arc_templates import ArcTemplate, is_set, parse_arc_templates, set_between
 from partita.text.fields import Field, RoleField, RoleTemplate
@@ -64,8 +65,12 @@ class KeyMaker:
     @classmethod
     def restored(cls, header: Mapping[str, Any]) -> "KeyMaker":
         """From what a model file kept."""
-        templates = parse_arc_templates("\n".join(header["templates"]))
-        return cls(templates, KnownValues.restored(header["known"]), tuple(header["kinds"]))
+        templates = parse_arc_templates("\n".join(kept_texts(header["templates"], "templates")))
+        return cls(
+            templates,
+            KnownValues.restored(header["known"]),
+            tuple(kept_texts(header["kinds"], "kinds")),
+        )
 
     @cached_property
     def groups(self) -> dict[str, list[ArcTemplate]]:

@@ -12,6 +12,7 @@ from partita.features.arc_keys import direction_keys, keys_at
 from partita.features.arcs import number_of_weights, table
 from partita.features.base import FeatureMap
 from partita.features.nodes import Nodes
+from partita.kept import kept_texts
 from partita.kernels.features import siblings as sibling_features
 from partita.kernels.features.siblings import SiblingKeys
 from partita.structures.sibling_trees import SiblingTrees
@@ -44,7 +45,7 @@ class SiblingKeyMaker:
     @classmethod
     def restored(cls, header: Mapping[str, Any]) -> "SiblingKeyMaker":
         """From what a model file kept."""
-        templates = parse_sibling_templates("\n".join(header["templates"]))
+        templates = parse_sibling_templates("\n".join(kept_texts(header["templates"], "templates")))
         return cls(templates, KnownValues.restored(header["known"]))
 
     @cached_property

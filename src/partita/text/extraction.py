@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partita.arrays import Array, IntArray
+from partita.kept import kept_array
 from partita.text.attributes import Attributes
 from partita.text.column_views import ColumnViews
 from partita.text.fields import Field, Template
@@ -180,15 +181,26 @@ class TemplateFeatures(WordFeatures):
         }
         reach, combinations, tables = _reach(templates), [], []
         for index, (template, entry) in enumerate(zip(templates, header["templates"], strict=True)):
-            ranked = [arrays[f"seen{index}.{step}"] for step in range(entry["n_seen"])]
+            ranked = [
+                kept_array(arrays, f"seen{index}.{step}", np.int64, None)
+                for step in range(entry["n_seen"])
+            ]
             sizes = [_size(field, seen, reach) for field in template.fields]
             combination = Combination(sizes, ranked)
             # The size of the space of keys follows from the sizes: any keys show it.
             combination.keys([np.zeros(1, dtype=np.int64)] * len(sizes))
             combinations.append(combination)
-            known, numbers = arrays[f"keys{index}"], arrays[f"numbers{index}"]
-            tables.append(KeyTable(known, numbers, combination.space))
-        return cls(templates, seen, combinations, tables)
+            space = combination.space
+            known = kept_array(arrays, f"keys{index}", np.int64, None, below=space)
+            numbers = kept_array(arrays, f"numbers{index}", np.int32, len(known), below=2**31)
+            tables.append(KeyTable(known, numbers, space))
+        features = cls(templates, seen, combinations, tables)
+        for template, table in zip(templates, tables, strict=True):
+            size = (
+                features.n_transition_attributes if template.transition else features.n_attributes
+            )
+            kept_array({"numbers": table.numbers}, "numbers", np.int32, None, below=size)
+        return features
 
     def _encoded(self, n_words: IntArray, columns: Sequence[NDArray[np.int32]]) -> Encoded:
         kinds = [template.transition for template in self.templates]

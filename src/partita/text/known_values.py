@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from partita.kept import kept_texts
 from partita.text.fields import Field, parse_field
 from partita.text.hashing import States, hashes
 from partita.text.views import find_parts
@@ -78,6 +79,7 @@ class KnownValues:
         known = {}
         for text, values in header.items():
             field = parse_field(text)
-            assert field is not None
-            known[str(field.column), field.view] = frozenset(values)
+            if field is None:
+                raise ValueError(f"{text!r} is no field.")
+            known[str(field.column), field.view] = frozenset(kept_texts(values, text))
         return cls(known)

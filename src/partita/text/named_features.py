@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partita.arrays import Array
+from partita.kept import kept_texts
 from partita.text.feature_columns import NUMBERS, FeatureColumns
 from partita.text.vocabulary import Vocabulary, VocabularyBuilder
 from partita.text.word_features import Encoded, WordFeatures
@@ -65,7 +66,7 @@ class NamedFeatures(WordFeatures):
     @classmethod
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> "NamedFeatures":
         """From what a model file kept."""
-        return cls(Vocabulary(header["names"]))
+        return cls(Vocabulary(kept_texts(header["names"], "names")))
 
 
 def named_rows(tokens: Iterable[Any]) -> Iterator[list[str] | dict[str, float]]:

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from partita.arrays import Array, BoolArray
+from partita.kept import kept_array
 from partita.text.attributes import Attributes
 from partita.text.word_features import Encoded, WordFeatures
 from partita.text.words import Form, Words
@@ -66,7 +67,7 @@ class RealFeatures(WordFeatures):
     @classmethod
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> "RealFeatures":
         """From what a model file kept."""
-        return cls(arrays["kept"])
+        return cls(kept_array(arrays, "kept", np.bool_, None))
 
 
 def _matrix(words: Words) -> sparse.csr_array:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 
 from partita.arrays import Array, BoolArray, IntArray
+from partita.kept import kept_array, kept_number, kept_texts
 from partita.text.attributes import Attributes
 from partita.text.hashing import States, hashes, mixed
 from partita.text.templates import part_views
@@ -216,10 +217,11 @@ class SegmentFeatures:
             tuple(Place(where, sight and Sight(*sight)) for where, sight in template)
             for template in header["templates"]
         )
-        keys = np.asarray(arrays["keys"]).astype(np.uint64)
-        return cls(
-            templates, header["longest"], dictionaries, keys, arrays["numbers"], header["names"]
-        )
+        keys = kept_array(arrays, "keys", np.int64, None).astype(np.uint64)
+        names = kept_texts(header["names"], "names")
+        numbers = kept_array(arrays, "numbers", np.int64, len(keys), below=len(names))
+        longest = kept_number(header["longest"], "longest", int)
+        return cls(templates, longest, dictionaries, keys, numbers, names)
 
     # ------------------------------------------------------------------ helpers
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partita.arrays import Array, IntArray
+from partita.kept import kept_array, kept_texts
 from partita.structures.batch import offsets as offsets_of
 from partita.text.sentences import read_tokens
 from partita.text.views import find_view
@@ -134,7 +135,11 @@ class WordVocabulary:
     @classmethod
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """The words that `header` and `arrays` describe."""
-        return cls(tuple(header["names"]), arrays["counts"], header["view"])
+        names = kept_texts(header["names"], "names")
+        counts = kept_array(arrays, "counts", np.int64, len(names))
+        if len(names) < N_RESERVED:
+            raise ValueError(f"there are {len(names)} words; expected {N_RESERVED} or more.")
+        return cls(tuple(names), counts, header["view"])
 
 
 @lru_cache

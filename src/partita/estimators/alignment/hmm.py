@@ -11,6 +11,7 @@ from partita.distribution.linear_chain import LinearChain
 from partita.estimators.alignment.directed import DirectedModel
 from partita.estimators.alignment.jumps import Jumps
 from partita.estimators.alignment.model1 import WordTable
+from partita.kept import kept_number
 from partita.kernels.bitext import hmm_best as hmm_alignment_best
 from partita.kernels.bitext import hmm_steps as hmm_alignment_steps
 from partita.structures.batch import offsets as offsets_of
@@ -110,4 +111,4 @@ class DirectedHiddenMarkov(DirectedModel):
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """The model that `header` and `arrays` describe."""
         table, jumps = WordTable.restored(arrays), Jumps.restored(arrays)
-        return cls(table, jumps, header["null_probability"])
+        return cls(table, jumps, kept_number(header["null_probability"], "null_probability"))

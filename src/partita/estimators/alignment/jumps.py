@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from partita.arrays import Array, FloatArray
+from partita.kept import kept_array
 
 PSEUDO_COUNT = 1.0
 """Added to the count of each distance, so that none becomes impossible."""
@@ -85,7 +86,8 @@ class Jumps:
     @classmethod
     def restored(cls, arrays: Mapping[str, Array]) -> Self:
         """The jumps that `arrays` describes."""
-        return cls(arrays["jumps"], arrays["starts"])
+        starts = kept_array(arrays, "starts", np.float64, None)
+        return cls(kept_array(arrays, "jumps", np.float64, 2 * len(starts) - 1), starts)
 
 
 def _maximised(

@@ -22,6 +22,7 @@ from partita.features.word_pairs import (
 from partita.grammars.alignments import PairAlignments
 from partita.grammars.parts import RuleScores
 from partita.grammars.targets import BoundedTargets
+from partita.kept import kept_array, kept_number
 from partita.structures.base import Structures
 from partita.structures.joined import JoinedStructures
 from partita.text.word_vocabulary import WordVocabulary
@@ -202,9 +203,10 @@ class LinkCrf:
         tables: tuple[WordTable, WordTable],
     ) -> Self:
         """The model that `header` and `arrays` describe."""
-        bound = Bound(header["slope"], header["margin"])
-        family = LinkFamily(*words, LinkLexicon.restored(arrays), bound)
-        return cls(family, arrays["weights"], *tables)
+        bound = Bound(*(kept_number(header[name], name) for name in ("slope", "margin")))
+        family = LinkFamily(*words, LinkLexicon.restored(arrays, *map(len, words)), bound)
+        weights = kept_array(arrays, "weights", np.float64, family.blocks[-1].stop)
+        return cls(family, weights, *tables)
 
 
 def _end(arrays: Sequence[Array]) -> Array:

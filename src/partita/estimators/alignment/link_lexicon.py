@@ -10,7 +10,8 @@ from partita.arrays import Array, FloatArray
 from partita.estimators import files
 from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.alignment.proposals import Proposals
-from partita.features.word_pairs import logarithms, pair_values
+from partita.features.word_pairs import DELETION_VALUES, PAIR_VALUES, logarithms, pair_values
+from partita.kept import kept_array
 from partita.text.word_vocabulary import NULL, WordVocabulary
 
 UNIGRAM_SHARE = 0.1
@@ -55,10 +56,17 @@ class LinkLexicon:
         return own | files.prefixed("proposals", self.proposals.arrays())
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, Array]) -> Self:
-        """The lexicon that `arrays` describes."""
-        proposals = Proposals.restored(files.under("proposals", arrays))
-        return cls(proposals, arrays["deletion_values"], arrays["log_inserted"])
+    def restored(cls, arrays: Mapping[str, Array], n_source: int, n_target: int) -> Self:
+        """The lexicon that `arrays` describes, for so many words."""
+        return cls(
+            Proposals.restored(
+                files.under("proposals", arrays), n_source, n_target, len(PAIR_VALUES)
+            ),
+            kept_array(
+                arrays, "deletion_values", np.float64, n_source, len(DELETION_VALUES), is_log=True
+            ),
+            kept_array(arrays, "log_inserted", np.float64, n_target, is_log=True),
+        )
 
 
 def _insertions(target: WordVocabulary, forward: WordTable) -> FloatArray:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from partita.arrays import Array, FloatArray, IntArray
 from partita.estimators.alignment.pairs import Meetings, check_pairs, with_empty_word
+from partita.kept import kept_array, kept_offsets
 from partita.kernels.bitext import model1, word_pairs
 from partita.text.word_vocabulary import Numbered, WordNumbers
 
@@ -120,7 +121,11 @@ class WordTable:
     @classmethod
     def restored(cls, arrays: Mapping[str, Array]) -> Self:
         """The table that `arrays` describes."""
-        return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
+        unseen = kept_array(arrays, "unseen", np.float64, None)
+        targets = kept_array(arrays, "targets", np.int32, None, below=2**31)
+        offsets = kept_offsets(arrays, "offsets", len(unseen), len(targets))
+        probabilities = kept_array(arrays, "probabilities", np.float64, len(targets))
+        return cls(offsets, targets, probabilities, unseen)
 
 
 def train_model1(

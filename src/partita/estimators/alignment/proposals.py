@@ -12,6 +12,7 @@ from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.estimators.alignment.model1 import WordTable
 from partita.features.word_pairs import proposal_values
 from partita.grammars.choices import TargetChoices, ranges
+from partita.kept import kept_array, kept_offsets
 from partita.structures.batch import offsets as offsets_of
 from partita.text.word_vocabulary import N_RESERVED, WordVocabulary
 
@@ -113,9 +114,17 @@ class Proposals:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, Array]) -> Self:
-        """The lists that `arrays` describes."""
-        return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
+    def restored(
+        cls, arrays: Mapping[str, Array], n_source: int, n_target: int, n_values: int
+    ) -> Self:
+        """The lists that `arrays` describes, for so many words."""
+        targets = kept_array(arrays, "targets", np.int32, None, below=n_target)
+        offsets = kept_offsets(arrays, "offsets", n_source, len(targets))
+        return cls(
+            offsets,
+            targets,
+            kept_array(arrays, "values", np.float64, len(targets), n_values, is_log=True),
+        )
 
 
 def _keys(source: IntArray, target: Array) -> IntArray:

@@ -10,6 +10,7 @@ from partita.arrays import IntArray
 from partita.estimators.parsing.labels import Labels
 from partita.features.arc_keys import KeyMaker
 from partita.features.labelled_arcs import row_places
+from partita.kept import kept_texts
 from partita.text.arc_templates import ArcTemplate, parse_arc_templates
 from partita.text.attributes import Attributes
 from partita.text.label_templates import ENDS, MODIFIER
@@ -47,7 +48,9 @@ class ArcLabels(Labels):
     @classmethod
     def restored(cls, header: Mapping[str, Any], n_bits: int) -> "ArcLabels":
         """From what a model file kept."""
-        return cls(tuple(header["names"]), n_bits, KeyMaker.restored(header["arcs"]))
+        return cls(
+            tuple(kept_texts(header["names"], "names")), n_bits, KeyMaker.restored(header["arcs"])
+        )
 
     def attributes(self, words: Words, heads: IntArray) -> Attributes:
         """A row of hashed features for each word; `heads` of all sentences end to end."""

@@ -15,6 +15,7 @@ import numpy as np
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.features.label_rows import label_rows
 from partita.features.rows import RowFeatures
+from partita.kept import kept_texts
 from partita.text.attributes import Attributes
 from partita.text.known_values import KnownValues
 from partita.text.label_templates import LabelTemplate, parse_label_templates
@@ -56,6 +57,11 @@ class Labels(ABC):
         """log p(label | tree) of all words, (n_words, n_labels)."""
         rows = self.attributes(words, heads)
         scores = self.features(rows).scores(weights).reshape(-1, len(self.names))
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                f"the scores of labels are too large to be added up: a weight is "
+                f"{np.abs(weights).max():.3g}. Train with l2 above 0."
+            )
         scores -= scores.max(axis=1, keepdims=True)
         scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
         return scores
@@ -79,9 +85,9 @@ class LabelModel(Labels):
     @classmethod
     def restored(cls, header: Mapping[str, Any], n_bits: int) -> "LabelModel":
         """From what a model file kept."""
-        templates = parse_label_templates("\n".join(header["templates"]))
+        templates = parse_label_templates("\n".join(kept_texts(header["templates"], "templates")))
         known = KnownValues.restored(header["known"])
-        return cls(tuple(header["names"]), n_bits, templates, known)
+        return cls(tuple(kept_texts(header["names"], "names")), n_bits, templates, known)
 
     def attributes(self, words: Words, heads: IntArray) -> Attributes:
         """A row of hashed features for each word; `heads` of all sentences end to end."""

@@ -29,6 +29,7 @@ from partita.estimators.runs import RunPlan
 from partita.estimators.supervision import Known, ObjectiveName
 from partita.features.arc_keys import KeyMaker
 from partita.features.siblings import SiblingKeyMaker
+from partita.kept import kept_array, kept_texts
 from partita.objectives import Objective
 from partita.text.arc_templates import ArcDescription, read_arc_template_file
 from partita.training import Penalty
@@ -286,7 +287,10 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
 
     def _restore(self, stored: Stored) -> None:
         header, arrays = stored
-        maker, columns = KeyMaker.restored(header["arcs"]), tuple(header["columns"])
+        maker, columns = (
+            KeyMaker.restored(header["arcs"]),
+            tuple(kept_texts(header["columns"], "columns")),
+        )
         joint = ArcLabels.restored(header["labels"], self.label_bits) if header["joint"] else None
         siblings = None
         if header["siblings"] is not None:
@@ -315,6 +319,8 @@ def _packed(name: str, weights: FloatArray) -> dict[str, Array]:
 
 
 def _unpacked(name: str, arrays: Mapping[str, Array], n_weights: int) -> FloatArray:
+    bits = kept_array(arrays, f"{name}.used", np.uint8, (n_weights + 7) // 8)
+    used = np.unpackbits(bits, count=n_weights).astype(np.bool_)
     weights = np.zeros(n_weights)
-    weights[np.unpackbits(arrays[f"{name}.used"], count=n_weights).astype(np.bool_)] = arrays[name]
+    weights[used] = kept_array(arrays, name, np.float64, int(used.sum()))
     return weights

@@ -29,6 +29,7 @@ from partita.estimators.tagging.questions import TagEstimator
 from partita.estimators.tagging.tagger import read_names
 from partita.estimators.tagging.tags import Tags
 from partita.features.segments import role_counts
+from partita.kept import kept_array, kept_texts
 from partita.objectives import Objective
 from partita.text.extraction import TemplateFeatures
 from partita.text.learning import restored_features, stored_features
@@ -242,8 +243,9 @@ class Segmenter(TagEstimator, Penalties, Descent, Uncertainty):
         wholes = SegmentFeatures.restored(
             header["segments"], under("segments", arrays), self.dictionaries or {}
         )
-        spelling = Spelling(header["tags"], header["scheme"])
+        spelling = Spelling(kept_texts(header["tags"], "tags"), header["scheme"])
         self.model_ = SegmentModel(spelling, features, wholes, self.roles)
-        self.weights_ = arrays["weights"]
+        self.weights_ = kept_array(arrays, "weights", np.float64, None)
+        self.model_.split(self.weights_)  # which fails for any other number of them
         if header["own_features"] and isinstance(features, TemplateFeatures):
             self.features = features.templates

@@ -19,6 +19,7 @@ from partita.estimators.tagging.hidden_markov_model import Dictionary, HiddenMar
 from partita.estimators.tagging.material import sorted_material
 from partita.estimators.tagging.questions import log_evidence
 from partita.estimators.tagging.tags import Tags, TagSet
+from partita.kept import kept_array, kept_texts
 from partita.text.word_symbols import WordSymbols
 
 
@@ -266,12 +267,15 @@ class HiddenMarkovTagger(ChainEstimator):
 
     def _restore(self, stored: Stored) -> None:
         header, arrays = stored
-        symbols = WordSymbols(header["words"], header["classes"])
+        words, classes = (kept_texts(header[name], name) for name in ("words", "classes"))
+        symbols = WordSymbols(words, classes)
         dictionary: Dictionary = self.dictionary or {}
-        self.model_ = HiddenMarkovModel(TagSet(header["tags"]), symbols, dictionary)
-        self.log_start_ = arrays["start"]
-        self.log_transitions_ = arrays["transitions"]
-        self.log_emissions_ = arrays["emissions"]
+        tags = TagSet(kept_texts(header["tags"], "tags"))
+        self.model_ = HiddenMarkovModel(tags, symbols, dictionary)
+        shape, s = self.model_.layout.allowed.shape, len(tags)
+        self.log_start_ = kept_array(arrays, "start", np.float64, s, is_log=True)
+        self.log_transitions_ = kept_array(arrays, "transitions", np.float64, s, s, is_log=True)
+        self.log_emissions_ = kept_array(arrays, "emissions", np.float64, *shape, is_log=True)
         self.histories_, self.reasons_ = [], []
 
 

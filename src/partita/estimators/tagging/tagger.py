@@ -29,6 +29,7 @@ from partita.estimators.tagging.learning import fit_tagger
 from partita.estimators.tagging.material import sorted_material
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.features.pairs import Pairs
+from partita.kept import kept_array, kept_offsets, kept_texts
 from partita.objectives import Objective
 from partita.text.extraction import TemplateFeatures
 from partita.text.learning import restored_features, stored_features
@@ -249,13 +250,15 @@ class Tagger(ChainEstimator, Penalties, Descent, Uncertainty):
     def _restore(self, stored: Stored) -> None:
         header, arrays = stored
         features = restored_features(header["features"], arrays)
-        tags = TagSet(header["tags"], header["scheme"])
+        tags = TagSet(kept_texts(header["tags"], "tags"), header["scheme"])
         pairs = None
         if "pairs" in arrays:
-            pairs = Pairs(arrays["pairs"], arrays["pair_tags"], len(tags))
-        self.model_, self.weights_ = (
-            ChainModel(tags, features, pairs, self.boundaries, self.normalisation == "local"),
-            arrays["weights"],
-        )
+            columns = kept_array(arrays, "pair_tags", np.int32, None)
+            n_rows = features.n_attributes + 2 * self.boundaries
+            firsts = kept_offsets(arrays, "pairs", n_rows, len(columns))
+            pairs = Pairs(firsts, columns, len(tags))
+        is_local = self.normalisation == "local"
+        self.model_ = ChainModel(tags, features, pairs, self.boundaries, is_local)
+        self.weights_ = kept_array(arrays, "weights", np.float64, self.model_.n_weights)
         if header["own_features"] and isinstance(features, TemplateFeatures):
             self.features = features.templates

@@ -15,6 +15,7 @@ from partita.estimators.translation.rule_extraction import FIRST, SECOND, RulePa
 from partita.features.word_pairs import logarithms
 from partita.grammars.hiero import HieroGrammar
 from partita.grammars.rules import Slot, SynchronousRule, glue_rules
+from partita.kept import kept_array, kept_offsets
 from partita.structures.batch import offsets as offsets_of
 from partita.text.word_vocabulary import NULL, UNKNOWN, WordVocabulary
 
@@ -52,6 +53,14 @@ class Sides:
         lengths = np.array([len(side) for side in sides], dtype=np.int64)
         flat = np.fromiter((n for side in sides for n in side), np.int32, int(lengths.sum()))
         return cls(flat, offsets_of(lengths))
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array], name: str, n_words: int) -> Self:
+        """From what a model file kept under a name."""
+        symbols = kept_array(arrays, f"{name}.symbols", np.int32, None)
+        if symbols.size and symbols.max() >= n_words:
+            raise ValueError(f"{name!r} has a word {symbols.max()}; there are {n_words}.")
+        return cls(symbols, kept_offsets(arrays, f"{name}.offsets", None, len(symbols)))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -201,14 +210,15 @@ class HieroRules:
     @classmethod
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """The rules that `header` and `arrays` describe."""
-        return cls(
-            WordVocabulary.restored(header["source"], {"counts": arrays["source.counts"]}),
-            WordVocabulary.restored(header["target"], {"counts": arrays["target.counts"]}),
-            Sides(arrays["sources.symbols"], arrays["sources.offsets"]),
-            arrays["first_rule"],
-            Sides(arrays["targets.symbols"], arrays["targets.offsets"]),
-            arrays["features"],
+        source = WordVocabulary.restored(header["source"], {"counts": arrays["source.counts"]})
+        target = WordVocabulary.restored(header["target"], {"counts": arrays["target.counts"]})
+        sources = Sides.restored(arrays, "sources", len(source))
+        targets = Sides.restored(arrays, "targets", len(target))
+        first_rule = kept_offsets(arrays, "first_rule", len(sources), len(targets))
+        features = kept_array(
+            arrays, "features", np.float64, len(targets), len(FEATURES), is_log=True
         )
+        return cls(source, target, sources, first_rule, targets, features)
 
 
 def _symbols(side: Side, names: Sequence[str]) -> tuple[str | Slot, ...]:

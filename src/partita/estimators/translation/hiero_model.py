@@ -13,6 +13,7 @@ from partita.estimators.translation.decoding import ScoredTranslation
 from partita.estimators.translation.hiero_family import HieroFamily
 from partita.estimators.translation.hiero_grammar import FEATURES, HieroRules
 from partita.estimators.translation.translation_model import TranslationModel
+from partita.kept import kept_array, kept_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,4 +63,6 @@ class HieroModel(TranslationModel):
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """The model that `header` and `arrays` describe."""
         rules = HieroRules.restored(header["rules"], files.under("rules", arrays))
-        return cls(HieroFamily(rules, header["longest_span"]), arrays["weights"])
+        weights = kept_array(arrays, "weights", np.float64, len(FEATURES))
+        longest_span = kept_number(header["longest_span"], "longest_span", int)
+        return cls(HieroFamily(rules, longest_span), weights)

@@ -17,6 +17,7 @@ from partita.estimators.translation.topologies import Topologies
 from partita.estimators.translation.translation_model import TranslationModel
 from partita.features.source_rules import FIRST_VALUES, SourceRuleFeatures
 from partita.grammars.source_parts import target_of
+from partita.kept import kept_array, kept_number
 from partita.text.word_vocabulary import N_RESERVED
 
 
@@ -109,7 +110,9 @@ class ItgModel(TranslationModel):
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """The model that `header` and `arrays` describe."""
         lexicon = TranslationLexicon.restored(header["lexicon"], files.under("lexicon", arrays))
-        family = ItgFamily(lexicon, header["n_bits"], Bound(header["slope"], header["margin"]))
+        bound = Bound(*(kept_number(header[name], name) for name in ("slope", "margin")))
+        family = ItgFamily(lexicon, kept_number(header["n_bits"], "n_bits", int), bound)
         weights = np.zeros_like(family.first_weights())
-        weights[arrays["weights.places"]] = arrays["weights.values"]
+        places = kept_array(arrays, "weights.places", np.int64, None, below=len(weights))
+        weights[places] = kept_array(arrays, "weights.values", np.float64, len(places))
         return cls(family, weights)

@@ -15,7 +15,8 @@ from partita.estimators.alignment.material import PairMaterial
 from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.alignment.proposals import Proposals
 from partita.estimators.groups import Runs
-from partita.features.word_pairs import logarithms
+from partita.features.word_pairs import PROPOSAL_VALUES, logarithms
+from partita.kept import kept_array
 from partita.text.views import end
 from partita.text.word_vocabulary import N_RESERVED, NULL, UNKNOWN, Numbered, WordVocabulary
 
@@ -138,12 +139,17 @@ class TranslationLexicon:
     @classmethod
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """The lexicon that `header` and `arrays` describe."""
+        source, target = (
+            WordVocabulary.restored(header[side], files.under(side, arrays))
+            for side in ("source", "target")
+        )
+        sizes = len(source), len(target)
         return cls(
-            WordVocabulary.restored(header["source"], files.under("source", arrays)),
-            WordVocabulary.restored(header["target"], files.under("target", arrays)),
-            Proposals.restored(files.under("translations", arrays)),
-            Proposals.restored(files.under("companions", arrays)),
-            arrays["insertions"],
+            source,
+            target,
+            Proposals.restored(files.under("translations", arrays), *sizes, len(PROPOSAL_VALUES)),
+            Proposals.restored(files.under("companions", arrays), *sizes, 1),
+            kept_array(arrays, "insertions", np.int64, None, below=len(target)),
         )
 
 

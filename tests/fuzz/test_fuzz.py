@@ -1,0 +1,39 @@
+"""A little of `make fuzz`, always the same inputs, and all that once broke something."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tools.fuzz.targets import TARGETS
+
+N_INPUTS = {"readers": 1000, "models": 60, "checkpoints": 25, "commands": 60, "scores": 60}
+
+
+@pytest.fixture(scope="module", params=list(TARGETS))
+def target(request, tmp_path_factory):
+    return TARGETS[request.param](tmp_path_factory.mktemp(request.param))
+
+
+def test_what_once_broke(target):
+    cases = target.corpus()
+    assert cases
+    for case in cases:
+        target.check(case)
+
+
+@pytest.mark.slow
+def test_some_inputs(target):
+    """Hypothesis draws the random numbers, so that an input that breaks something is made small."""
+
+    @settings(
+        max_examples=N_INPUTS[target.name],
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.randoms(use_true_random=False))
+    def check(rng):
+        target.check(target.draw(rng))
+
+    check()

@@ -1,0 +1,1 @@
+"""Fuzzing: readers, model files, checkpoints, commands and distributions get what nobody sends."""

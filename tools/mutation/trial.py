@@ -1,0 +1,165 @@
+"""What happens between collection and report: watching the tests, then trying the mutants."""
+
+import argparse
+import gc
+import importlib
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from types import FunctionType
+
+import numpy as np
+import pytest
+
+import partita
+from tools.mutation.__main__ import chosen
+from tools.mutation.forks import Lines, forked, limit, passes, traced
+from tools.mutation.mutants import Mutant, mutants
+
+SOURCES = Path(partita.__file__).parent
+EMITTERS = ("kernels/jit.py", "kernels/cache.py", "kernels/simd/prefetch.py")
+"""Files whose functions speak to the compiler, which is switched off here."""
+PREFIXES = (
+    *("_emit", "_lower", "_type", "_spread", "_define", "define", "emit", "_is_places"),
+    *("_addresses", "_check_array", "_compiled", "_LanesModel", "_MaskModel", "_address"),
+)
+
+
+class Trial:
+    """A plugin of pytest that tries mutants instead of running the tests."""
+
+    def __init__(self, areas: tuple[str, ...], options: argparse.Namespace) -> None:
+        self.options = options
+        self.files = [path for area in areas for path in sorted((SOURCES / area).rglob("*.py"))]
+        self.lines: Lines = {}
+        self.n_lines = 0
+        for path in self.files:
+            self.lines[str(path)] = self.n_lines
+            self.n_lines += len(path.read_text().splitlines()) + 1
+        self.verdicts: list[tuple[str, str]] = []
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """In the place of the tests."""
+        for path in self.files:
+            name = ".".join(path.relative_to(SOURCES).with_suffix("").parts)
+            importlib.import_module(f"partita.{name}".removesuffix(".__init__"))
+        took, passed = self.watched(session.items)
+        every = [mutant for path in self.files for mutant in self.of_file(path)]
+        picked = chosen(len(every), self.options.sample, self.options.seed)
+        _say(f"{len(every)} mutants, of which {len(picked)} are tried")
+        self.try_all([every[k] for k in picked], session.items, took, passed)
+        return True
+
+    def of_file(self, path: Path) -> Iterator[Mutant]:
+        """The mutants of a file that the options ask for."""
+        name = str(path.relative_to(SOURCES))
+        if name in EMITTERS or self.options.only not in name:
+            return
+        for mutant in mutants(path, name):
+            if not ("simd" in name and mutant.function.startswith(PREFIXES)):
+                yield mutant
+
+    def watched(self, items: list[pytest.Item]) -> tuple[np.ndarray, np.ndarray]:
+        """Seconds of each test (inf if it is of no use), and the lines it passes, as bits."""
+        kept = _read(self.options.kept, self.n_lines)
+        took = np.full(len(items), np.inf)
+        passed = np.zeros((len(items), (self.n_lines + 7) // 8), dtype=np.uint8)
+        todo = []
+        for k, item in enumerate(items):
+            if item.nodeid in kept:
+                took[k], passed[k] = kept[item.nodeid]
+            else:
+                todo.append(k)
+        jobs = [
+            lambda pipe, item=items[k]: traced(item, self.lines, self.options.longest, pipe)
+            for k in todo
+        ]
+        for count, outcome in enumerate(forked(jobs, self.options.jobs), 1):
+            if outcome.status == 0:
+                seconds, *lines = outcome.said.split()
+                k = todo[outcome.index]
+                took[k] = float(seconds)
+                bits = np.zeros(passed.shape[1] * 8, dtype=np.uint8)
+                bits[np.array(lines, dtype=np.int64)] = 1
+                passed[k] = np.packbits(bits)
+            if count % 500 == 0:
+                _say(f"{count} of {len(todo)} tests watched")
+        self.options.kept.parent.mkdir(parents=True, exist_ok=True)
+        names = np.array([item.nodeid for item in items])
+        np.savez_compressed(self.options.kept, names=names, took=took, passed=passed)
+        _say(f"{np.isfinite(took).sum()} of {len(items)} tests are quick enough")
+        return took, passed
+
+    def try_all(
+        self,
+        tried: list[Mutant],
+        items: list[pytest.Item],
+        took: np.ndarray,
+        passed: np.ndarray,
+    ) -> None:
+        """A verdict for each mutant."""
+        functions = _functions(self.lines)
+        plans = [self.plan(mutant, items, took, passed) for mutant in tried]
+
+        def job(mutant: Mutant, plan: list[int]) -> int:
+            code = mutant.code()
+            for function in functions[str(SOURCES / mutant.path), code.co_qualname]:
+                function.__code__ = code
+            # Twice the time, since a mutant may well be slower and still be right.
+            limit(2 * min(sum(took[k] for k in plan), self.options.budget) + 5)
+            return 0 if all(passes(items[k]) for k in plan) else 1
+
+        jobs = [
+            lambda pipe, mutant=mutant, plan=plan: job(mutant, plan)
+            for mutant, plan in zip(tried, plans, strict=True)
+        ]
+        for count, outcome in enumerate(forked(jobs, self.options.jobs), 1):
+            verdict = "killed" if plans[outcome.index] and outcome.status != 0 else "survived"
+            if not plans[outcome.index]:
+                verdict = "not reached"
+            self.verdicts.append((str(tried[outcome.index]), verdict))
+            if verdict != "killed":
+                _say(f"{verdict}: {tried[outcome.index]}")
+            if count % 50 == 0:
+                _say(f"{count} of {len(tried)} mutants tried")
+
+    def plan(
+        self, mutant: Mutant, items: list[pytest.Item], took: np.ndarray, passed: np.ndarray
+    ) -> list[int]:
+        """Tests that pass the mutant's line, one of every kind first, within the budget."""
+        line = self.lines[str(SOURCES / mutant.path)] + mutant.line
+        reached = (passed[:, line // 8] >> (7 - line % 8)) & 1 & np.isfinite(took)
+        kinds: dict[str, list[int]] = defaultdict(list)
+        for k in sorted(np.flatnonzero(reached), key=lambda k: float(took[k])):
+            kinds[items[k].nodeid.partition("[")[0]].append(int(k))
+        rounds = zip_longest(*sorted(kinds.values(), key=lambda tests: float(took[tests[0]])))
+        order = [k for turn in rounds for k in turn if k is not None]
+        ends = np.cumsum(took[order])
+        return order[: int(np.searchsorted(ends, self.options.budget)) + 1]
+
+
+def _functions(lines: Lines) -> dict[tuple[str, str], list[FunctionType]]:
+    """All functions of the sources, by file and name, however they are wrapped."""
+    found: dict[tuple[str, str], list[FunctionType]] = defaultdict(list)
+    for thing in gc.get_objects():
+        if isinstance(thing, FunctionType) and thing.__code__.co_filename in lines:
+            found[thing.__code__.co_filename, thing.__code__.co_qualname].append(thing)
+    return found
+
+
+def _read(path: Path, n_lines: int) -> dict[str, tuple[float, np.ndarray]]:
+    """What is known of tests from an earlier run, if the sources have as many lines still."""
+    if not path.exists():
+        return {}
+    with np.load(path) as kept:
+        if kept["passed"].shape[1] != (n_lines + 7) // 8:
+            return {}
+        rows = zip(kept["names"], kept["took"], kept["passed"], strict=True)
+        return {str(name): (took, passed) for name, took, passed in rows}
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
