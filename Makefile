@@ -16,7 +16,7 @@ KERNELS := $(wildcard src/partita/kernels/*.py src/partita/kernels/*/*.py)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install test lint format demo docs tutorials samples fuzz mutation bench clean
+.PHONY: help install test lint format demo docs tutorials samples fuzz test-matrix soak mutation bench clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,14 @@ samples: install ## write the sample files of the package anew (tools/samples)
 fuzz: install $(VENV)/.kernels ## try readers, files, commands and distributions with what nobody sends
 	$(SAY) "Fuzzing, $(SECONDS) seconds for each of five targets (make fuzz SECONDS=600)"
 	@$(BIN)/python -m tools.fuzz --seconds $(SECONDS)
+
+test-matrix: install ## build the wheel, install it with old and new Pythons and NumPys, and try it
+	$(SAY) "Installing the wheel into clean environments (some minutes each; needs the network)"
+	@$(BIN)/python -m tools.matrix
+
+soak: install $(VENV)/.kernels ## train, predict and kill for ten minutes, and watch the memory
+	$(SAY) "Training, predicting and killing for ten minutes"
+	@$(BIN)/python -m tools.soak
 
 mutation: install ## make mistakes in a sample of the sources, and count those that no test notices
 	$(SAY) "Mutation testing, without compilation (the first time most of an hour)"

@@ -6,7 +6,8 @@
 
 Everything runs without compilation (NUMBA_DISABLE_JIT=1), where a kernel is a Python function whose
 code can be exchanged. First every test runs once, in a process of its own, and the lines it passes
-are kept (in build/mutation.npz, for the next time); a test that takes long is left out. Then each
+are kept (in build/mutation.npz, for the next time, if it is interrupted too); a test that takes
+long is left out. Then each
 mutant is tried on the tests that pass its line, quick ones of every kind first, until one fails.
 A mutant that takes all the time it is given, or the process with it, is noticed as well.
 """
@@ -75,6 +76,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds of tests per mutant")
     parser.add_argument("--longest", type=float, default=15.0, help="seconds of a test, watched")
+    parser.add_argument("--most", type=int, default=40, help="cases of one test that are used")
     parser.add_argument("--kept", type=Path, default=ROOT / "build" / "mutation.npz")
     parser.add_argument("--tests", nargs="+", default=list(TESTS))
     return parser.parse_args()

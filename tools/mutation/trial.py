@@ -2,6 +2,7 @@
 
 import argparse
 import gc
+import hashlib
 import importlib
 import sys
 from collections import defaultdict
@@ -38,6 +39,8 @@ class Trial:
         for path in self.files:
             self.lines[str(path)] = self.n_lines
             self.n_lines += len(path.read_text().splitlines()) + 1
+        texts = [path.read_bytes() for path in self.files]
+        self.digest = hashlib.sha256(b"\0".join(texts)).hexdigest()
         self.verdicts: list[tuple[str, str]] = []
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -45,11 +48,12 @@ class Trial:
         for path in self.files:
             name = ".".join(path.relative_to(SOURCES).with_suffix("").parts)
             importlib.import_module(f"partita.{name}".removesuffix(".__init__"))
-        took, passed = self.watched(session.items)
+        items = spread(session.items, self.options.most)
+        took, passed = self.watched(items)
         every = [mutant for path in self.files for mutant in self.of_file(path)]
         picked = chosen(len(every), self.options.sample, self.options.seed)
         _say(f"{len(every)} mutants, of which {len(picked)} are tried")
-        self.try_all([every[k] for k in picked], session.items, took, passed)
+        self.try_all([every[k] for k in picked], items, took, passed)
         return True
 
     def of_file(self, path: Path) -> Iterator[Mutant]:
@@ -63,7 +67,7 @@ class Trial:
 
     def watched(self, items: list[pytest.Item]) -> tuple[np.ndarray, np.ndarray]:
         """Seconds of each test (inf if it is of no use), and the lines it passes, as bits."""
-        kept = _read(self.options.kept, self.n_lines)
+        kept = _read(self.options.kept, self.digest)
         took = np.full(len(items), np.inf)
         passed = np.zeros((len(items), (self.n_lines + 7) // 8), dtype=np.uint8)
         todo = []
@@ -76,7 +80,9 @@ class Trial:
             lambda pipe, item=items[k]: traced(item, self.lines, self.options.longest, pipe)
             for k in todo
         ]
+        seen = [k for k, item in enumerate(items) if item.nodeid in kept]
         for count, outcome in enumerate(forked(jobs, self.options.jobs), 1):
+            seen.append(todo[outcome.index])
             if outcome.status == 0:
                 seconds, *lines = outcome.said.split()
                 k = todo[outcome.index]
@@ -84,11 +90,16 @@ class Trial:
                 bits = np.zeros(passed.shape[1] * 8, dtype=np.uint8)
                 bits[np.array(lines, dtype=np.int64)] = 1
                 passed[k] = np.packbits(bits)
-            if count % 500 == 0:
+            if count % 250 == 0 or count == len(todo):
                 _say(f"{count} of {len(todo)} tests watched")
-        self.options.kept.parent.mkdir(parents=True, exist_ok=True)
-        names = np.array([item.nodeid for item in items])
-        np.savez_compressed(self.options.kept, names=names, took=took, passed=passed)
+                self.options.kept.parent.mkdir(parents=True, exist_ok=True)
+                np.savez_compressed(
+                    self.options.kept,
+                    names=np.array([items[k].nodeid for k in seen]),
+                    took=took[seen],
+                    passed=passed[seen],
+                    digest=np.array(self.digest),
+                )
         _say(f"{np.isfinite(took).sum()} of {len(items)} tests are quick enough")
         return took, passed
 
@@ -149,12 +160,20 @@ def _functions(lines: Lines) -> dict[tuple[str, str], list[FunctionType]]:
     return found
 
 
-def _read(path: Path, n_lines: int) -> dict[str, tuple[float, np.ndarray]]:
-    """What is known of tests from an earlier run, if the sources have as many lines still."""
+def spread(items: list[pytest.Item], most: int) -> list[pytest.Item]:
+    """At most so many of the cases of each test, from first to last."""
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    return [item for each in cases.values() for item in each[:: -(-len(each) // most)]]
+
+
+def _read(path: Path, digest: str) -> dict[str, tuple[float, np.ndarray]]:
+    """What is known of tests from an earlier run, if the sources are the same still."""
     if not path.exists():
         return {}
     with np.load(path) as kept:
-        if kept["passed"].shape[1] != (n_lines + 7) // 8:
+        if str(kept["digest"]) != digest:
             return {}
         rows = zip(kept["names"], kept["took"], kept["passed"], strict=True)
         return {str(name): (took, passed) for name, took, passed in rows}

@@ -218,10 +218,12 @@ class SegmentFeatures:
             for template in header["templates"]
         )
         keys = kept_array(arrays, "keys", np.int64, None).astype(np.uint64)
+        numbers = kept_array(arrays, "numbers", np.int64, len(keys))
         names = kept_texts(header["names"], "names")
-        numbers = kept_array(arrays, "numbers", np.int64, len(keys), below=len(names))
         longest = kept_number(header["longest"], "longest", int)
-        return cls(templates, longest, dictionaries, keys, numbers, names)
+        features = cls(templates, longest, dictionaries, keys, numbers, names)
+        kept_array(arrays, "numbers", np.int64, len(names), below=features.n_attributes)
+        return features
 
     # ------------------------------------------------------------------ helpers
 
