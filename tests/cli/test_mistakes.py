@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 import pytest
 
@@ -155,6 +156,26 @@ def test_interrupts(run, monkeypatch):
     status, out, err = run("predict tagger.model raw.txt")
     assert (status, out) == (1, "")
     assert err == "partita: interrupted; nothing was written.\n"
+
+
+def test_a_model_is_written_though_all_streams_are_closed(files, tmp_path, monkeypatch):
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    model, data = tmp_path / "hmm.model", files / "train.conllu"
+    assert main(["train", "hmm", str(data), "-o", str(model), "--max-iterations", "1"]) == 0
+    assert model.exists()
+
+
+@pytest.mark.parametrize("stage", ["parser.build_parser", "outputs.check_files"])
+def test_ctrl_c_before_there_is_anything_to_do(monkeypatch, capsys, stage):
+    """Importing what a command needs takes a second or two, in which users change their minds."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"partita.cli.{stage}", interrupted)
+    assert main(["inspect", "my.model"]) == 1
+    assert capsys.readouterr().err == "partita: interrupted; nothing was written.\n"
 
 
 def test_an_interrupted_training_keeps_what_it_has(run, tmp_path, monkeypatch):

@@ -10,29 +10,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from partita.cli.heartbeat import signs_of_life
-from partita.cli.options import say_once
-from partita.cli.outputs import check_files
-from partita.cli.parser import build_parser
-
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    # Whoever says nothing asks what there is to say.
-    options = build_parser().parse_args(given or ["--help"])
-    if getattr(options, "resume", False) and options.checkpoint:
-        is_there = Path(options.checkpoint).exists()
-        words = "Going on from" if is_there else "Starting anew, since there is no"
-        print(f"{words} {options.checkpoint}", file=sys.stderr)
-    say_once.cache_clear()
     try:
-        check_files(options)
-        with signs_of_life():
-            status = options.run(options)
-        sys.stdout.flush()
+        status = _run(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:
         print("partita: interrupted; nothing was written.", file=sys.stderr)
         return 1
@@ -55,3 +39,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"partita: {error}", file=sys.stderr)
         return 2
     return status or 0
+
+
+def _run(given: list[str]) -> int:
+    """Understand the arguments, which imports what they are about, and do what they say."""
+    # Here, so that Ctrl-C is heeded from the first moment on.
+    from partita.cli.heartbeat import signs_of_life
+    from partita.cli.options import say_once
+    from partita.cli.outputs import check_files
+    from partita.cli.parser import build_parser
+
+    # Whoever says nothing asks what there is to say.
+    options = build_parser().parse_args(given or ["--help"])
+    if getattr(options, "resume", False) and options.checkpoint:
+        is_there = Path(options.checkpoint).exists()
+        words = "Going on from" if is_there else "Starting anew, since there is no"
+        print(f"{words} {options.checkpoint}", file=sys.stderr)
+    say_once.cache_clear()
+    check_files(options)
+    with signs_of_life():
+        status: int = options.run(options)
+    if sys.stdout is not None:  # which is so if it was closed
+        sys.stdout.flush()
+    return status
