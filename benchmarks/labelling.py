@@ -267,7 +267,7 @@ def picture(corpus: Corpus, full: float, sittings: Sequence[Sitting]) -> show.Sv
 
 def main() -> None:
     quick = "--quick" in sys.argv[1:]
-    tables, headlines = [], []
+    tables = []
     for number, corpus in enumerate(read_corpora(data_folder(), quick=quick), start=1):
         full = {wrong: corpus.full_accuracy(wrong) for wrong in WRONG}
         sittings = []
@@ -280,7 +280,7 @@ def main() -> None:
         if not quick:
             (RESULTS / f"labelling-{number}.svg").write_text(drawn.text)
     if not quick:
-        print(f"\nWritten to {write_json('labelling', tables, headlines)}")
+        print(f"\nWritten to {write_json('labelling', tables)}")
 
 
 if __name__ == "__main__":

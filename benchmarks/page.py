@@ -107,6 +107,9 @@ class Section:
         lines += [str(Table(table["title"], table["rows"])) for table in self.result["tables"]]
         if (RESULTS / f"{self.name}.png").exists():
             lines.append(f"\n![Time against size](../benchmarks/results/{self.name}.png)")
+        for path in sorted(RESULTS.glob(f"{self.name}-*.svg")):
+            title = re.findall(r"<title>(.*?)</title>", path.read_text())[0]
+            lines.append(f"\n![{title}](../benchmarks/results/{path.name})")
         return "\n".join([*lines, "\n</details>"]) + "\n"
 
 

@@ -12,7 +12,7 @@ RESULTS = "benchmarks/results"
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """The plots of benchmarks, where the page of the benchmarks finds them."""
-    for path in sorted((ROOT / RESULTS).glob("*.png")):
+    for path in sorted([*(ROOT / RESULTS).glob("*.png"), *(ROOT / RESULTS).glob("*.svg")]):
         files.append(File.generated(config, f"plots/{path.name}", abs_src_path=str(path)))
     return files
 

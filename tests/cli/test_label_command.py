@@ -73,6 +73,17 @@ def test_without_the_packages_it_says_what_to_install(raw, capsys, monkeypatch):
     assert "pip install 'partita[label]'" in capsys.readouterr().err
 
 
+def test_plain_text_is_judged_by_columns(raw):
+    from partita.cli.label import _task
+    from partita.cli.parser import build_parser
+
+    raw.with_name("judges.txt").write_text("the\tDET\ndog\tNOUN\n\na\tDET\n")
+    given = ["label", str(raw), "--tags", "DET,NOUN,VERB", "-o", "out.txt"]
+    options = build_parser().parse_args([*given, "--held-out", "judges.txt"])
+    task = _task(read_sentences(raw), options)
+    assert task.held_out(task.learn([[None] * 3, [None] * 3, [None] * 4])) in (0.0, 1 / 3, 2 / 3)
+
+
 @pytest.mark.slow
 def test_killed_at_any_moment_and_going_on(raw):
     arguments = (str(raw), "--tags", "DET,NOUN,VERB,ADJ", "-o", "out.txt")

@@ -193,10 +193,7 @@ def _tags(document: Document, model: Model | None, options: Options) -> "Task":
         )
     if len(names) == 1:
         raise ValueError(f"there is one tag, {names[0]}, and nothing to choose; name others, too.")
-    held_out = None
-    if options.held_out:
-        judged = read_document(options.held_out, options)
-        held_out = judged, tags_of(judged, tag_column(judged, options.tag_column))
+    held_out = None if not options.held_out else _judges(document, options)
     say(f"Labelling column {column!r} with {len(names)} tags: {', '.join(names)}")
     return TagTask(
         list(document),
@@ -211,6 +208,16 @@ def _tags(document: Document, model: Model | None, options: Options) -> "Task":
         ),
         held_out=held_out,
     )
+
+
+def _judges(document: Document, options: Options) -> tuple[list[Sentence], Sequence[Sequence[str]]]:
+    """Held-out sentences and their tags; beside plain text, their first column has the words."""
+    judged = read_document(options.held_out, options)
+    named = options.tag_column if options.tag_column in judged.names else None
+    tags = tags_of(judged, tag_column(judged, named))
+    if document.format == "plain" and "FORM" not in judged.names:
+        return [Sentence({"FORM": _words(sentence)}) for sentence in judged], tags
+    return list(judged), tags
 
 
 def _from_constraints(

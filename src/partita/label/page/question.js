@@ -203,7 +203,18 @@ export class Question {
       make("span", { class: "name" }, text),
       make("meter", { min: 0, max: 1, value: p, "aria-hidden": "true" }),
       make("span", { class: "p" }, percent(p)))));
-    $("choices").querySelector('[aria-checked="true"]')?.scrollIntoView({ block: "nearest" });
+    this.scrollToChoice();
+  }
+
+  // Within the list alone: the page stays where it is.
+  scrollToChoice() {
+    const list = $("choices");
+    const choice = list.querySelector('[aria-checked="true"]');
+    if (!choice) return;
+    const above = choice.offsetTop - list.scrollTop;
+    const below = above + choice.offsetHeight - list.clientHeight;
+    if (above < 0) list.scrollTop += above;
+    else if (below > 0) list.scrollTop += below;
   }
 
   focus() {
