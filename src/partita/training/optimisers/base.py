@@ -184,12 +184,12 @@ def _plain(name: str, value: Any) -> tuple[str, Any]:
 
 
 def share_of(fall: float, loss: float) -> str:
-    """How much a loss fell, as people read it.
+    """How much a loss fell to where it is, as people read it: a share of what it was before.
 
-    >>> share_of(0.5, 100.0), share_of(1e-7, 100.0)
-    ('0.5 %', '1e-07 %')
+    >>> share_of(0.5, 100.0), share_of(1e-7, 100.0), share_of(9.0, 1.0)
+    ('0.5 %', '1e-07 %', '90 %')
     """
-    return f"{100 * fall / abs(loss):.2g} %" if loss else f"{fall:.2e}"
+    return f"{100 * fall / abs(loss + fall):.2g} %" if loss + fall else f"{fall:.2e}"
 
 
 def check_not_random(problem: Problem, optimiser: str) -> None:
