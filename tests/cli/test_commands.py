@@ -341,3 +341,19 @@ def test_workers_of_the_command(run):
     status, _, err = run("predict tagger.model train.conllu --workers many")
     assert status != 0
     assert "workers is 'many'; expected a number of threads" in err
+
+
+@pytest.mark.parametrize("line", ["evaluate tagger.model {path}", "evaluate hmm.model {path}"])
+def test_evaluation_a_batch_at_a_time(run, files, line):
+    path = files / "train.conllu"
+    expected = run(line, path=path)[1]
+    assert "accuracy" in expected
+    assert run(line + " --batch 1 --workers 1", path=path)[1] == expected
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_selection_a_batch_at_a_time(run, strategy):
+    line = f"select tagger.model train.conllu --batch-words 6 --strategy {strategy}"
+    expected = run(line)[1]
+    assert expected.count("\n\n") >= 1
+    assert run(line + " --batch 1")[1] == expected

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lost_node import OPTIMISER
 from partita.objectives import Entropy, GeneralizedExpectation, Likelihood, ramp
 from partita.objectives.evidence import Evidence
 from partita.training import cluster, ray_corpus
@@ -223,3 +226,15 @@ def test_a_folder_of_ones_own(corpus, tmp_path):
         assert other.digest == corpus.digest
     assert found[1].tobytes() == corpus.value_and_gradient(weights)[1].tobytes()
     assert folder.exists()
+
+
+@pytest.mark.skipif("PARTITA_CLUSTER" not in os.environ, reason="takes half a minute")
+def test_a_lost_machine():
+    """RAY_ADDRESS names a cluster of two, one of which is lost on the way, and another joins."""
+    script = Path(__file__).with_name("lost_node.py")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    n_nodes, weights = done.stdout.split()
+    local = MemoryCorpus(Likelihood(), chain_batches(30))
+    expected = train(local, OPTIMISER, penalty=PENALTY)
+    assert n_nodes == "2"
+    assert weights == expected.weights.tobytes().hex()

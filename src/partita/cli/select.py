@@ -1,13 +1,15 @@
 """`partita select MODEL UNLABELLED`: the next sentences, or spans of words, to label."""
 
+import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from partita.cli.answers import check_counts
 from partita.cli.families import Family, run_family
 from partita.cli.labels import add_fixed, fixed_tags
 from partita.cli.models import Model, load_model, tag_column
 from partita.cli.options import (
+    BATCH,
     Argument,
     Commands,
     Options,
@@ -16,14 +18,18 @@ from partita.cli.options import (
     add_reading,
     add_tag_column,
     given,
-    read_document,
+    read_documents,
     say,
 )
 from partita.cli.results import Measures, write_results
+from partita.cli.workers import add_workers, answered, by_workers
 from partita.data.formats import Document, Format, write_sentences
 from partita.data.schemes import UNKNOWN
 from partita.data.sentences import Sentence
 from partita.data.text import STANDARD
+
+if TYPE_CHECKING:
+    from partita.estimators.tagging.selection import Choice
 
 STRATEGIES = (
     "entropy",
@@ -45,6 +51,8 @@ EPILOG = (
     "with ? (in CoNLL-U with _) for words that need no label. Correct the guesses, and train on "
     "them."
 )
+OF_ALL = ("density", "random")
+"""Strategies that look at all sentences at once."""
 SEED = Argument("seed", int, 0, "for the strategy random")
 
 
@@ -69,50 +77,110 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--json", action="store_true", help="list them as one JSON object, for programs"
     )
+    add_workers(parser)
     add_fixed(parser)
     add_tag_column(parser)
     add_reading(parser)
+    add_arguments(parser, (BATCH,), "memory")
     add_arguments(parser, (*RANKING, SEED), "arguments of the ranking")
 
 
 def run(options: Options) -> None:
     """Rank, and write what comes first."""
     check_counts(options, ("batch_words", "n_words", "k"))
-    run_family(FAMILIES, load_model(options.model), options)
+    model = load_model(options.model)
+    with by_workers(model, options):
+        run_family(FAMILIES, model, options)
+
+
+class Candidate(NamedTuple):
+    """Words that may be worth a label, with all that is needed to write them."""
+
+    choice: "Choice"
+    """Numbered among all sentences."""
+    sentence: Sentence
+    seen: Any
+    """The sentence as the model wants it."""
+    known: tuple[str, ...] | None
+    """The tags that are fixed."""
 
 
 def _tags(model: Model, options: Options) -> None:
-    from partita.cli.questions import predicted, seen_by
-    from partita.estimators.tagging.selection import rank, take
+    from partita.cli.questions import predicted
+    from partita.estimators.tagging.selection import take
 
-    document = read_document(options.unlabelled, options)
-    sentences = seen_by(model, document)
-    arguments = given(options, (*RANKING, SEED))
-    fixed = fixed_tags(document, options.fixed)
-    ranked = rank(model.estimator, sentences, options.strategy, fixed=fixed, **arguments)
-    chosen = take(ranked, options.batch_words)
-    n_words = sum(choice.n_words for choice in chosen)
-    say(f"Chose {n_words:,} words in {len(chosen):,} of {len(document):,} sentences")
+    if options.strategy in OF_ALL:
+        options.batch = sys.maxsize
+    kept: list[Candidate] = []
+    first: Document | None = None
+    n_sentences = 0
+
+    def documents() -> Iterator[tuple[int, Document]]:
+        nonlocal first, n_sentences
+        for document in read_documents(options.unlabelled, options):
+            first = first or document
+            yield n_sentences, document
+            n_sentences += len(document)
+
+    for found in answered(model, _ranked, documents(), options):
+        kept = _worth_most([*kept, *found], options.batch_words)
+    assert first is not None
+    n_kept = len(take([each.choice for each in kept], options.batch_words)) if kept else 0
+    chosen = kept[:n_kept]
+    n_words = sum(each.choice.n_words for each in chosen)
+    say(f"Chose {n_words:,} words in {len(chosen):,} of {n_sentences:,} sentences")
     if options.list or options.json:
-        choices = [_described(document, choice) for choice in chosen]
+        choices = [_described(first.format, each) for each in chosen]
         measures = {"strategy": options.strategy, "words": n_words, "choices": choices}
         write_results(options, measures, _lines)
         return
-    numbers = [choice.sentence for choice in chosen]
-    known = None if fixed is None else [fixed[number] for number in numbers]
-    guesses = predicted(model, [sentences[number] for number in numbers], known)
-    column = _column(document, model, options)
+    known = None if options.fixed is None else [each.known for each in chosen]
+    guesses = predicted(model, [each.seen for each in chosen], known)  # type: ignore[arg-type]
+    column = _column(first, model, options)
     results = [
-        _to_label(document, choice, column, guess, () if fixed is None else fixed[choice.sentence])
-        for choice, guess in zip(chosen, guesses, strict=True)
+        _to_label(first.format, each, column, guess)
+        for each, guess in zip(chosen, guesses, strict=True)
     ]
-    format: Format = "columns" if document.format == "plain" else document.format
+    format: Format = "columns" if first.format == "plain" else first.format
     write_sentences(options.output, results, format)
     if options.output != STANDARD:
         say(f"Wrote {options.output}")
 
 
-FAMILIES = (Family("taggers", ("tagger", "hmm"), _tags),)
+def _ranked(model: Model, batch: tuple[int, Document], options: Options) -> list[Candidate]:
+    """What of some sentences is worth most, the first of which has a number."""
+    from partita.cli.questions import seen_by
+    from partita.estimators.tagging.selection import rank
+
+    start, document = batch
+    sentences = seen_by(model, document)
+    fixed = fixed_tags(document, options.fixed)
+    arguments = given(options, (*RANKING, SEED))
+    ranked = rank(model.estimator, sentences, options.strategy, fixed=fixed, **arguments)
+    found = [
+        Candidate(
+            choice._replace(sentence=start + choice.sentence),
+            document[choice.sentence],
+            sentences[choice.sentence],
+            None if fixed is None else fixed[choice.sentence],
+        )
+        for choice in ranked
+    ]
+    return _worth_most(found, options.batch_words)
+
+
+def _worth_most(candidates: list[Candidate], n_words: int) -> list[Candidate]:
+    """Those that can be among the chosen, whatever else comes: memory stays as it is."""
+    ordered = sorted(candidates, key=lambda each: (-each.choice.value, each.choice.sentence))
+    total = 0
+    for place, each in enumerate(ordered):
+        total += each.choice.n_words
+        if total > n_words:
+            return ordered[: place + 1]
+    return ordered
+
+
+FAMILIES = (Family("taggers", ("tagger", "hmm"), _tags, (BATCH,)),)
 
 
 def _column(document: Document, model: Model, options: Options) -> str:
@@ -123,27 +191,26 @@ def _column(document: Document, model: Model, options: Options) -> str:
     return tag_column(document, chosen)
 
 
-def _to_label(
-    document: Document, choice: Any, column: str, guess: Sequence[str], known: Sequence[str]
-) -> Sentence:
+def _to_label(format: Format, candidate: Candidate, column: str, guess: Sequence[str]) -> Sentence:
     """The sentence with guesses for the words to label, and what is known for the others."""
-    sentence: Sentence = document[choice.sentence]
-    unknown = "_" if document.format == "conllu" else UNKNOWN
-    tags = [unknown if tag == UNKNOWN else tag for tag in known or [UNKNOWN] * len(guess)]
+    sentence, choice = candidate.sentence, candidate.choice
+    unknown = "_" if format == "conllu" else UNKNOWN
+    known = candidate.known or [UNKNOWN] * len(guess)
+    tags = [unknown if tag == UNKNOWN else tag for tag in known]
     words = slice(choice.first, choice.last + 1)
     tags[words] = guess[words]
-    if document.format == "conllu":
+    if format == "conllu":
         return sentence.replaced(column, tags)
     # Sentences change places, so that what stood between them has no place any more.
     kept = Sentence(sentence.columns, separator=sentence.separator, source=sentence.source)
     return kept.replaced(column, tags)
 
 
-def _described(document: Document, choice: Any) -> Measures:
+def _described(format: Format, candidate: Candidate) -> Measures:
     """A choice, with where its words are."""
-    sentence = document[choice.sentence]
+    sentence, choice = candidate.sentence, candidate.choice
     words = sentence.column("FORM" if "FORM" in sentence.names else sentence.names[0])
-    ends = (0, 0) if document.format == "plain" else (choice.first, choice.last)
+    ends = (0, 0) if format == "plain" else (choice.first, choice.last)
     return {
         "value": choice.value,
         "file": sentence.source,

@@ -1,6 +1,7 @@
 """Answers to a long input: a batch at a time, in order, in constant memory, by all workers."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -21,6 +22,16 @@ WORKERS = Argument(
 def add_workers(parser: Parser) -> None:
     """Who answers."""
     parser.add_argument("--workers", type=WORKERS.read, metavar="N", help=WORKERS.help)
+
+
+@contextmanager
+def by_workers(model: Model, options: Options) -> Iterator[None]:
+    """The model answers by these workers; a cluster is kept for the time of the command."""
+    from partita.training.workers import held
+
+    with held(options.workers):
+        model.estimator.set_params(workers=options.workers)
+        yield
 
 
 def answered(

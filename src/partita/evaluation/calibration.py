@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import BoolArray, FloatArray
+from partita.arrays import BoolArray, FloatArray, IntArray
 
 
 class Bin(NamedTuple):
@@ -31,20 +31,43 @@ def reliability(probabilities: ArrayLike, correct: ArrayLike, n_bins: int = 10) 
     >>> bins[1]
     Bin(low=0.5, high=1.0, n=2, mean_probability=0.6875, accuracy=0.5)
     """
-    if n_bins < 1:
-        raise ValueError(f"n_bins is {n_bins}; expected 1 or more.")
-    p, right = _checked(probabilities, correct)
-    edges = np.linspace(0.0, 1.0, n_bins + 1)
-    # The edge itself belongs to the bin below it, so that 1 is in the last one.
-    place = np.clip(np.searchsorted(edges, p, side="left") - 1, 0, n_bins - 1)
-    n = np.bincount(place, minlength=n_bins)
-    sums = np.bincount(place, weights=p, minlength=n_bins)
-    hits = np.bincount(place, weights=right, minlength=n_bins)
-    nothing = np.full(n_bins, np.nan)
-    means = np.divide(sums, n, out=nothing.copy(), where=n > 0)
-    shares = np.divide(hits, n, out=nothing.copy(), where=n > 0)
-    columns = (edges[:-1], edges[1:], n, means, shares)
-    return [Bin(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    return BinSums.of(probabilities, correct, n_bins).bins()
+
+
+class BinSums(NamedTuple):
+    """What bins are made of, to be added up over a corpus; each (n_bins,)."""
+
+    n: IntArray
+    probability: FloatArray
+    right: FloatArray
+
+    @classmethod
+    def of(cls, probabilities: ArrayLike, correct: ArrayLike, n_bins: int = 10) -> "BinSums":
+        """See `reliability`."""
+        if n_bins < 1:
+            raise ValueError(f"n_bins is {n_bins}; expected 1 or more.")
+        p, right = _checked(probabilities, correct)
+        edges = np.linspace(0.0, 1.0, n_bins + 1)
+        # The edge itself belongs to the bin below it, so that 1 is in the last one.
+        place = np.clip(np.searchsorted(edges, p, side="left") - 1, 0, n_bins - 1)
+        sums: FloatArray = np.bincount(place, weights=p, minlength=n_bins).astype(np.float64)
+        hits: FloatArray = np.bincount(place, weights=right, minlength=n_bins).astype(np.float64)
+        return cls(np.bincount(place, minlength=n_bins), sums, hits)
+
+    def plus(self, other: "BinSums") -> "BinSums":
+        """Those of both."""
+        return BinSums(
+            self.n + other.n, self.probability + other.probability, self.right + other.right
+        )
+
+    def bins(self) -> list[Bin]:
+        """The bins themselves."""
+        edges = np.linspace(0.0, 1.0, len(self.n) + 1)
+        nothing = np.full(len(self.n), np.nan)
+        means = np.divide(self.probability, self.n, out=nothing.copy(), where=self.n > 0)
+        shares = np.divide(self.right, self.n, out=nothing.copy(), where=self.n > 0)
+        columns = (edges[:-1], edges[1:], self.n, means, shares)
+        return [Bin(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def calibration_error(bins: Sequence[Bin]) -> float:

@@ -8,6 +8,9 @@ from typing import Literal
 from partita.data.schemes import OUTSIDE, Chunk, chunks, split_tag
 from partita.evaluation.tags import Tagged, accuracy, check_alike
 
+Reading = Literal["schemes", "conlleval"]
+"""Whose rules say where chunks begin and end."""
+
 
 @dataclass(frozen=True)
 class Counted:
@@ -88,9 +91,7 @@ def conlleval_chunks(tags: Sequence[str]) -> list[Chunk]:
     return found
 
 
-def chunk_scores(
-    gold: Tagged, predicted: Tagged, reading: Literal["schemes", "conlleval"] = "schemes"
-) -> ChunkScores:
+def chunk_scores(gold: Tagged, predicted: Tagged, reading: Reading = "schemes") -> ChunkScores:
     """Chunks of IOB1, IOB2 or BIOES tags: overall and by type.
 
     One set of rules reads all schemes (see `partita.data.schemes`), so gold and prediction need
@@ -104,20 +105,45 @@ def chunk_scores(
                    NP: precision: 100.00%; recall: 100.00%; FB1: 100.00  1
                    VP: precision:   0.00%; recall:   0.00%; FB1:   0.00  1
     """
-    check_alike(gold, predicted)
-    read = conlleval_chunks if reading == "conlleval" else chunks
-    golds, guesses, right = Counter[str](), Counter[str](), Counter[str]()
-    for a, b in zip(gold, predicted, strict=True):
-        there, found = set(read(a)), set(read(b))
-        golds.update(chunk.type for chunk in there)
-        guesses.update(chunk.type for chunk in found)
-        right.update(chunk.type for chunk in there & found)
-    return ChunkScores(
-        Counted(golds.total(), guesses.total(), right.total()),
-        {
-            kind: Counted(golds[kind], guesses[kind], right[kind])
-            for kind in sorted(golds | guesses)
-        },
-        sum(map(len, gold)),
-        accuracy(gold, predicted),
-    )
+    counts = ChunkCounts.of(gold, predicted, reading)
+    return counts.scores(sum(map(len, gold)), accuracy(gold, predicted))
+
+
+@dataclass(frozen=True)
+class ChunkCounts:
+    """Chunks by type: in the gold data, predicted, and right; to be added up over a corpus."""
+
+    gold: Counter[str]
+    predicted: Counter[str]
+    right: Counter[str]
+
+    @classmethod
+    def of(cls, gold: Tagged, predicted: Tagged, reading: Reading = "schemes") -> "ChunkCounts":
+        """See `chunk_scores`."""
+        check_alike(gold, predicted)
+        read = conlleval_chunks if reading == "conlleval" else chunks
+        golds, guesses, right = Counter[str](), Counter[str](), Counter[str]()
+        for a, b in zip(gold, predicted, strict=True):
+            there, found = set(read(a)), set(read(b))
+            golds.update(chunk.type for chunk in there)
+            guesses.update(chunk.type for chunk in found)
+            right.update(chunk.type for chunk in there & found)
+        return cls(golds, guesses, right)
+
+    def __add__(self, other: "ChunkCounts") -> "ChunkCounts":
+        return ChunkCounts(
+            self.gold + other.gold, self.predicted + other.predicted, self.right + other.right
+        )
+
+    def scores(self, n_words: int, accuracy: float) -> ChunkScores:
+        """With what they do not know: the number of words, and the share of right tags."""
+        golds, guesses, right = self.gold, self.predicted, self.right
+        return ChunkScores(
+            Counted(golds.total(), guesses.total(), right.total()),
+            {
+                kind: Counted(golds[kind], guesses[kind], right[kind])
+                for kind in sorted(golds | guesses)
+            },
+            n_words,
+            accuracy,
+        )

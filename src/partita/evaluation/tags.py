@@ -1,7 +1,7 @@
 """Shares of words that are tagged right."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from partita.data.schemes import UNKNOWN
@@ -54,7 +54,11 @@ def accuracy_by_tag(gold: Tagged, predicted: Tagged) -> dict[str, TagScores]:
     >>> accuracy_by_tag([["D", "N"], ["V"]], [["D", "V"], ["V"]])["V"]
     TagScores(n_gold=1, n_predicted=2, n_correct=1)
     """
-    pairs = Counter(tag_pairs(gold, predicted))
+    return scores_by_tag(Counter(tag_pairs(gold, predicted)))
+
+
+def scores_by_tag(pairs: Mapping[tuple[str, str], int]) -> dict[str, TagScores]:
+    """As `accuracy_by_tag`, from how often each gold tag met each predicted one."""
     golds, guesses, right = Counter[str](), Counter[str](), Counter[str]()
     for (a, b), count in pairs.items():
         golds[a] += count
@@ -72,7 +76,11 @@ def many_to_one(gold: Tagged, induced: Tagged) -> tuple[float, dict[str, str]]:
     >>> many_to_one([["D", "N", "N"], ["V", "N"]], [["0", "1", "2"], ["2", "1"]])
     (0.8, {'0': 'D', '1': 'N', '2': 'N'})
     """
-    pairs = Counter(tag_pairs(gold, induced))
+    return stands_for(Counter(tag_pairs(gold, induced)))
+
+
+def stands_for(pairs: Counter[tuple[str, str]]) -> tuple[float, dict[str, str]]:
+    """As `many_to_one`, from how often each gold tag met each induced one."""
     best: dict[str, tuple[int, str]] = {}
     for (tag, cluster), count in sorted(pairs.items()):
         if cluster not in best or count > best[cluster][0]:

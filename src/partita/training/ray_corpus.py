@@ -10,9 +10,11 @@ checkpoints.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from partita.arrays import FloatArray
+import numpy as np
+
+from partita.arrays import FloatArray, IntArray
 from partita.features.base import FeatureMap
 from partita.files import ScratchFolder
 from partita.objectives.base import Objective, Sum
@@ -103,9 +105,11 @@ class RayCorpus(Corpus):
         # Neighbouring shards go to one worker, so that it can add them up.
         bounds = [self.n_shards * worker // count for worker in range(count + 1)]
         answers = [ask(member, range(*bounds[member : member + 2])) for member in range(count)]
-        self._wait(answers)
-        # Workers are asked all at once and heard in order, not as they finish.
-        sums = total(part for answer in answers for part in cluster.ray_module().get(answer))
+        # Neighbours are brought together by the workers, two by two, so that one gradient comes
+        # here, however many they are; in which order they finish does not matter.
+        joined = by_pairs(answers, lambda place, *both: self.team.ask(place, "joined", *both))
+        self._wait([joined])
+        sums = total(map(opened, cluster.ray_module().get(joined)))
         if sums.gradient is None or sums.gradient.flags.writeable:
             return sums
         return Sums(sums.statistics, sums.gradient.copy())
@@ -209,13 +213,19 @@ class ShardWorker:
         """The sums of some shards, added up where they make up larger blocks."""
         # What comes from another process is read-only, and kernels are not made for it.
         request = Request(self._chosen(names), weights.copy(), slopes)
-        return merged(_part(number, self._shard(number), request) for number in shards)
+        parts = merged(_part(number, self._shard(number), request) for number in shards)
+        return list(map(closed, parts))
+
+    def joined(self, left: Sequence[Part], right: Sequence[Part]) -> list[Part]:
+        """The sums of two workers, added up where they make up larger blocks."""
+        return list(map(closed, merged(map(opened, (*left, *right)))))
 
     def counts(self, n_weights: int, shards: range) -> list[Part]:
         """How often each feature occurs in some shards."""
-        return merged(
+        found = merged(
             Part(number, 1, feature_counts(self._shard(number), n_weights)) for number in shards
         )
+        return list(map(closed, found))
 
     def pulled_back(
         self,
@@ -245,6 +255,67 @@ class ShardWorker:
             features = _NoFeatures(batch.structures.n_parts, batch.features.n_weights)
             self._batches[index] = replace(batch, features=features)
         return self._batches[index]
+
+
+class SparseVector(NamedTuple):
+    """A vector by the places that are not zero, for the way between machines."""
+
+    size: int
+    places: IntArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, vector: FloatArray) -> "SparseVector | None":
+        """None where that would be no shorter. Zeros are told by their bits: -0.0 is none."""
+        places = np.flatnonzero(vector.view(np.int64))
+        if 3 * len(places) > len(vector):
+            return None
+        return cls(len(vector), places.astype(np.int32), vector[places])
+
+    @property
+    def dense(self) -> FloatArray:
+        """The vector itself."""
+        vector = np.zeros(self.size)
+        vector[self.places] = self.values
+        return vector
+
+
+def closed(part: Part) -> Part:
+    """For the way: a gradient that is sparse as such.
+
+    >>> part = closed(Part(0, 1, Sums({}, np.array([0.0, 2.0, 0.0, 0.0]))))
+    >>> part.sums.gradient
+    SparseVector(size=4, places=array([1], dtype=int32), values=array([2.]))
+    >>> opened(part).sums.gradient
+    array([0., 2., 0., 0.])
+    """
+    gradient = part.sums.gradient
+    sparse: Any = None if gradient is None else SparseVector.of(gradient)
+    return part if sparse is None else replace(part, sums=replace(part.sums, gradient=sparse))
+
+
+def opened(part: Part) -> Part:
+    """Behind the way."""
+    gradient: Any = part.sums.gradient
+    if not isinstance(gradient, SparseVector):
+        return part
+    return replace(part, sums=replace(part.sums, gradient=gradient.dense))
+
+
+def by_pairs(items: Sequence[Any], join: Callable[[int, Any, Any], Any]) -> Any:
+    """One item out of many: neighbours are joined, then their neighbours; `join` gets a place, too.
+
+    >>> by_pairs("abcde", lambda place, left, right: f"({left}{right})")
+    '(((ab)(cd))e)'
+    """
+    step = 1
+    joined = list(items)
+    while len(joined) > 1:
+        step *= 2
+        pairs = range(0, len(joined) - 1, 2)
+        odd = joined[len(joined) - len(joined) % 2 :]
+        joined = [join(first * step // 2, *joined[first : first + 2]) for first in pairs] + odd
+    return joined[0]
 
 
 def _part(number: int, batches: Sequence[Batch], request: Request) -> Part:

@@ -6,17 +6,27 @@ from partita.cli.options import say
 from partita.data.text import write_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
+
+    from partita.evaluation.calibration import Bin
 
 
 def calibration(
     probabilities: "ArrayLike", right: "ArrayLike", what: str, diagram: str | None
 ) -> float:
     """The expected calibration error; writes the diagram to its file, if one is asked for."""
-    from partita import show
-    from partita.evaluation import calibration_error, reliability
+    from partita.evaluation import reliability
 
-    bins = reliability(probabilities, right)
+    return calibration_of(reliability(probabilities, right), what, diagram)
+
+
+def calibration_of(bins: "Sequence[Bin]", what: str, diagram: str | None) -> float:
+    """As `calibration`, of probabilities that are sorted into bins."""
+    from partita import show
+    from partita.evaluation import calibration_error
+
     error = calibration_error(bins)
     if diagram is not None:
         title = f"Reliability of {what}: expected calibration error {error:.4f}"

@@ -8,6 +8,7 @@ from partita.cli.families import add_families, run_family
 from partita.cli.models import load_model
 from partita.cli.options import Commands, Options, add_command
 from partita.cli.results import add_json
+from partita.cli.workers import add_workers, by_workers
 
 FAMILIES = (
     evaluate_tags.FAMILY,
@@ -23,9 +24,12 @@ def add(commands: Commands) -> None:
     parser.add_argument("model", metavar="MODEL", help="file that train wrote")
     parser.add_argument("gold", metavar="GOLD", help="sentences with the right answers")
     add_json(parser)
+    add_workers(parser)
     add_families(parser, FAMILIES)
 
 
 def run(options: Options) -> None:
     """Predict, compare, and print."""
-    run_family(FAMILIES, load_model(options.model), options)
+    model = load_model(options.model)
+    with by_workers(model, options):
+        run_family(FAMILIES, model, options)

@@ -1,18 +1,31 @@
 """`partita evaluate` for taggers: how good the tags are, and whether probabilities mean it."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+import operator
+import sys
+from collections.abc import Iterator
+from functools import reduce
+from typing import TYPE_CHECKING, Any
 
 from partita.cli.answers import DECODER, TAG_COLUMN, table
-from partita.cli.evaluate.calibration import calibration
+from partita.cli.evaluate.calibration import calibration_of
 from partita.cli.families import Family
 from partita.cli.labels import converted, tags_of
 from partita.cli.models import Model, tag_column
-from partita.cli.options import DIAGRAM, READING, Argument, Options, read_document, say, write
+from partita.cli.options import (
+    BATCH,
+    DIAGRAM,
+    READING,
+    Argument,
+    Options,
+    read_documents,
+    say,
+    write,
+)
 from partita.cli.results import Measures, counted, percent, write_results
+from partita.cli.workers import answered
 from partita.data.errors import DataError
-from partita.data.schemes import UNKNOWN, recognise_scheme
-from partita.data.sentences import Sentence
+from partita.data.formats import Document
+from partita.data.text import source_name
 
 ARGUMENTS = (
     TAG_COLUMN,
@@ -31,60 +44,82 @@ ARGUMENTS = (
     ),
     DIAGRAM,
     *READING,
+    BATCH,
 )
 N_NAMED = 8
 """Tags that a message names."""
 
-Tags = Sequence[Sequence[str]]
-Reading = Literal["schemes", "conlleval"]
+if TYPE_CHECKING:
+    from partita.evaluation.tag_totals import TagTotals
 
 
 def run(model: Model, options: Options) -> None:
-    """Predict, compare, and print."""
-    from partita.cli.questions import predicted, seen_by
-
-    document = read_document(options.gold, options)
-    column = tag_column(document, options.tag_column or model.column)
-    gold = converted(tags_of(document, column), model.scheme)
-    if all(tag == UNKNOWN for row in gold for tag in row):
+    """Predict, compare, and print; a batch at a time, of which only counts are kept."""
+    if model.scheme is not None:
+        # The scheme that tags are converted from is recognised by all of them.
+        options.batch = sys.maxsize
+    total = sum_of(answered(model, _compared, _documents(model, options), options))
+    column = options.tag_column
+    if not total.known.sum():
         raise DataError(
-            document.source,
+            source_name(options.gold),
             None,
             f"no word has a tag in column {column!r}; expected the right tags. Name another "
             "column by --tag-column.",
         )
-    if not options.many_to_one:
-        _check_names(model, gold, column)
-    sentences = seen_by(model, document)
-    found = predicted(model, sentences, decoder=options.decoder)
     if options.many_to_one:
-        write_results(options, _many_to_one(gold, found), _many_to_one_lines)
+        write_results(options, _many_to_one(total), _many_to_one_lines)
         return
-    _say_unknown(model, gold)
-    scheme = recognise_scheme(gold)
-    reading: Reading = "conlleval" if options.conlleval else "schemes"
-    if scheme == "BIOES" and not options.conlleval:
+    _check_names(model, total, column)
+    _say_unknown(model, total)
+    if total.scheme == "BIOES" and not options.conlleval:
         say("Chunks of BIOES are read by its own rules, not by conlleval.pl's (see --conlleval)")
     measures = {
-        **_accuracy(gold, found),
-        "calibration_error": _calibration(model, sentences, gold, found, options.diagram),
-        "tags": _by_tag(gold, found),
-        "chunks": _chunks(gold, found, reading) if scheme else None,
+        **_accuracy(total),
+        "calibration_error": calibration_of(total.bins.bins(), "tags", options.diagram),
+        "tags": _by_tag(total),
+        "chunks": _chunks(total) if total.scheme else None,
     }
     write_results(options, measures, _lines)
-    if scheme and not options.json:
-        from partita.evaluation import chunk_scores
-
+    if total.scheme and not options.json:
         write()
-        write(str(chunk_scores(gold, found, reading)))
+        write(str(total.chunk_scores()))
+
+
+def _documents(model: Model, options: Options) -> Iterator[Document]:
+    """The sentences as they are read; the first ones say which column has the tags."""
+    documents = read_documents(options.gold, options)
+    for first in documents:
+        options.tag_column = tag_column(first, options.tag_column or model.column)
+        yield first
+        yield from documents
+
+
+def _compared(model: Model, document: Document, options: Options) -> "TagTotals":
+    """What is to be said of the tags of some sentences."""
+    import numpy as np
+
+    from partita.cli.questions import predicted, probabilities, seen_by
+    from partita.evaluation.tag_totals import TagTotals
+
+    gold = converted(tags_of(document, options.tag_column), model.scheme)
+    sentences = seen_by(model, document)
+    found = predicted(model, sentences, decoder=options.decoder)
+    p = np.concatenate([np.zeros(0), *probabilities(model, sentences, found)])
+    return TagTotals.of(gold, found, p, "conlleval" if options.conlleval else "schemes")
+
+
+def sum_of(parts: "Iterator[TagTotals]") -> "TagTotals":
+    """All parts together; there is one, since an empty file is an error."""
+    return reduce(operator.add, parts)
 
 
 FAMILY = Family("taggers", ("tagger", "hmm", "segmenter"), run, ARGUMENTS)
 
 
-def _check_names(model: Model, gold: Tags, column: str) -> None:
+def _check_names(model: Model, total: "TagTotals", column: str) -> None:
     """Tags that were induced have names of their own, and then no answer would be right."""
-    known, wanted = set(model.estimator.tags_), {tag for row in gold for tag in row} - {UNKNOWN}
+    known, wanted = set(model.estimator.tags_), {tag for tag, _ in total.pairs}
     if known.isdisjoint(wanted):
         raise ValueError(
             f"none of the model's tags ({_named(known)}) is among those of column {column!r} "
@@ -99,68 +134,33 @@ def _named(tags: set[str]) -> str:
     return ", ".join(names[:N_NAMED]) + (", ..." if len(names) > N_NAMED else "")
 
 
-def _known(gold: Tags, found: Tags) -> tuple[list[list[str]], list[list[str]]]:
-    """Both without the words whose right tag is not known."""
-    pairs = [
-        [(a, b) for a, b in zip(*rows, strict=True) if a != UNKNOWN]
-        for rows in zip(gold, found, strict=True)
-    ]
-    return [[a for a, _ in row] for row in pairs], [[b for _, b in row] for row in pairs]
-
-
-def _say_unknown(model: Model, gold: Tags) -> None:
+def _say_unknown(model: Model, total: "TagTotals") -> None:
     """Right tags that the model cannot find are worth a word, but no error."""
-    known = {UNKNOWN, *model.estimator.tags_}
-    others = [tag for row in gold for tag in row if tag not in known]
+    known = set(model.estimator.tags_)
+    others = {pair: n for pair, n in total.pairs.items() if pair[0] not in known}
     if others:
-        names = ", ".join(sorted(set(others))[:10])
-        say(f"Note: {len(others)} words have tags that training never saw: {names}")
+        names = ", ".join(sorted({tag for tag, _ in others})[:10])
+        say(f"Note: {sum(others.values())} words have tags that training never saw: {names}")
 
 
-def _accuracy(gold: Tags, found: Tags) -> Measures:
-    from partita.evaluation import bootstrap
-
-    gold, found = _known(gold, found)
-    right = [sum(map(str.__eq__, *rows)) for rows in zip(gold, found, strict=True)]
-    n_words = list(map(len, gold))
-
-    def share(right: Sequence[int], n_words: Sequence[int]) -> float:
-        return sum(right) / max(sum(n_words), 1)
-
+def _accuracy(total: "TagTotals") -> Measures:
     return {
-        "words": sum(n_words),
-        "right": sum(right),
-        "accuracy": bootstrap(share, right, n_words),
-        "sentences": len(right),
-        "sentences_right": sum(map(int.__eq__, right, n_words)) / len(right),
+        "words": int(total.known.sum()),
+        "right": int(total.right.sum()),
+        "accuracy": total.accuracy(),
+        "sentences": len(total.right),
+        "sentences_right": float((total.right == total.known).mean()),
     }
 
 
-def _calibration(
-    model: Model, sentences: list[Sentence], gold: Tags, found: Tags, diagram: str | None
-) -> float:
-    import numpy as np
+def _by_tag(total: "TagTotals") -> dict[str, Measures]:
+    from partita.evaluation.tags import scores_by_tag
 
-    from partita.cli.questions import probabilities
-
-    known = np.array([tag != UNKNOWN for row in gold for tag in row])
-    right = np.array(
-        [a == b for rows in zip(gold, found, strict=True) for a, b in zip(*rows, strict=True)]
-    )
-    p = np.concatenate(probabilities(model, sentences, found))
-    return calibration(p[known], right[known], "tags", diagram)
+    return {tag: counted(*counts) for tag, counts in scores_by_tag(total.pairs).items()}
 
 
-def _by_tag(gold: Tags, found: Tags) -> dict[str, Measures]:
-    from partita.evaluation import accuracy_by_tag
-
-    return {tag: counted(*counts) for tag, counts in accuracy_by_tag(*_known(gold, found)).items()}
-
-
-def _chunks(gold: Tags, found: Tags, reading: Reading) -> dict[str, Any]:
-    from partita.evaluation import chunk_scores
-
-    scores = chunk_scores(gold, found, reading)
+def _chunks(total: "TagTotals") -> dict[str, Any]:
+    scores = total.chunk_scores()
     by_type = {
         name: counted(each.n_gold, each.n_predicted, each.n_correct)
         for name, each in scores.by_type.items()
@@ -186,10 +186,10 @@ def _lines(measures: Any) -> Iterator[str]:
     yield from table(rows)
 
 
-def _many_to_one(gold: Tags, found: Tags) -> Measures:
-    from partita.evaluation import many_to_one
+def _many_to_one(total: "TagTotals") -> Measures:
+    from partita.evaluation.tags import stands_for
 
-    share, meaning = many_to_one(*_known(gold, found))
+    share, meaning = stands_for(total.pairs)
     return {"many_to_one_accuracy": share, "stands_for": meaning}
 
 
