@@ -31,6 +31,8 @@ def chain() -> None:
     for n_tags in (3, 20):
         ask(pt.LinearChain(rng.normal(size=(4, n_tags)), rng.normal(size=(n_tags, n_tags))))
         ask(pt.LinearChain(rng.normal(size=(4, n_tags)), rng.normal(size=(3, n_tags, n_tags))))
+    # A padded batch has a door of its own.
+    ask(pt.LinearChain(rng.normal(size=(2, 4, 3)), rng.normal(size=(3, 3)), n_words=[4, 2]))
 
 
 def segments() -> None:
@@ -45,6 +47,8 @@ def trees(kind: "type[pt.ProjectiveTree] | type[pt.SpanningTree]") -> None:
     rng = np.random.default_rng(0)
     for single_root in (False, True):
         ask(kind(rng.normal(size=(6, 6)), single_root=single_root))
+    # Sentences of a batch are computed side by side, one alone by itself.
+    ask(kind(rng.normal(size=(2, 6, 6)), n_words=[5, 3]))
 
 
 def siblings() -> None:

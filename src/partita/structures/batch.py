@@ -13,14 +13,30 @@ MOST_PARTS = 2**62
 NOWHERE: IntArray = np.zeros(0, dtype=np.int64)
 
 
-def number_array(name: str, values: ArrayLike, expected: str) -> FloatArray:
-    """A caller's values as float64, or an error that says what they are."""
+def number_array(name: str, values: Any, expected: str) -> FloatArray:
+    """A caller's values as float64, or an error that says what they are.
+
+    Nested lists, buffers, and whatever has `__array__` or `__dlpack__`: arrays of other libraries
+    in the main memory are shared, not copied, where they are float64.
+
+    >>> from array import array
+    >>> number_array("weights", array("d", [1.0, 2.0]), "(n,)")
+    array([1., 2.])
+    """
+    if hasattr(values, "toarray"):
+        raise ValueError(
+            f"{name} is a sparse {type(values).__name__}, which does not say what the cells that "
+            f"it leaves out mean; expected {expected}. Give {name}.toarray(), with -inf in the "
+            "cells that are forbidden."
+        )
+    is_foreign = hasattr(values, "__dlpack__") and not hasattr(values, "__array__")
     try:
-        array = np.asarray(values)
+        array = np.from_dlpack(values) if is_foreign else np.asarray(values)
         if array.dtype.kind not in "biufO":
             raise TypeError(f"its type is {array.dtype}")
         return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
+    # Of a tensor that wants a gradient, or on another device, PyTorch makes a RuntimeError.
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
         raise ValueError(f"{name} is no array of numbers ({error}); expected {expected}.") from None
 
 

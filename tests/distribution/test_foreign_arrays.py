@@ -1,0 +1,67 @@
+"""Scores that are no NumPy arrays: buffers, arrays of other libraries, sparse matrices."""
+
+from array import array
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import partita as pt
+
+ARCS = np.random.default_rng(0).normal(size=(4, 4))
+
+
+class Converting:
+    """An array of another library, by the old protocol."""
+
+    def __array__(self, dtype=None, copy=None):
+        return ARCS if dtype is None else ARCS.astype(dtype)
+
+
+class Lending:
+    """And by the new one alone."""
+
+    def __dlpack__(self, **options):
+        return ARCS.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return ARCS.__dlpack_device__()
+
+
+FORMS = {
+    "more digits": lambda: ARCS.astype(np.longdouble),
+    "a buffer": lambda: memoryview(array("d", ARCS.ravel())).cast("B").cast("d", shape=ARCS.shape),
+    "__array__": Converting,
+    "__dlpack__": Lending,
+    "Fortran order": lambda: np.asfortranarray(ARCS),
+    "every other cell": lambda: np.repeat(np.repeat(ARCS, 2, axis=0), 2, axis=1)[::2, ::2],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", [pt.SpanningTree, pt.ProjectiveTree])
+def test_arrays_of_other_libraries_are_scores(kind, form):
+    found, expected = kind(FORMS[form]()), kind(ARCS)
+    assert found.log_partition == expected.log_partition
+    np.testing.assert_array_equal(found.marginals, expected.marginals)
+    np.testing.assert_array_equal(kind([FORMS[form]()] * 2).marginals[1], expected.marginals)
+
+
+def test_results_go_to_other_libraries_without_a_copy():
+    marginals = pt.SpanningTree(ARCS).marginals
+    assert np.shares_memory(np.from_dlpack(marginals), marginals)
+
+
+def test_a_sparse_matrix_does_not_say_what_it_leaves_out():
+    with pytest.raises(ValueError, match=r"arcs is a sparse csr_array.*arcs.toarray\(\)"):
+        pt.SpanningTree(sparse.csr_array(ARCS))
+
+
+def test_a_tensor_that_wants_a_gradient_is_not_cut_off_from_it():
+    torch = pytest.importorskip("torch")
+    tensor = torch.tensor(ARCS)
+    np.testing.assert_array_equal(
+        pt.SpanningTree(tensor).marginals, pt.SpanningTree(ARCS).marginals
+    )
+    with pytest.raises(ValueError, match="arcs is no array of numbers.*grad"):
+        pt.SpanningTree(tensor.requires_grad_())
