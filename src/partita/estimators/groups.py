@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from partita.estimators.options import Check, Declared, above, at_least, declared, option
-from partita.estimators.supervision import EntropyTerm
-from partita.objectives import Entropy, RenyiEntropy
+from partita.estimators.supervision import Course, EntropyTerm, ObjectiveName, course_of
+from partita.objectives import Entropy, Objective, RenyiEntropy
 from partita.training import LBFGS, OWLQN, SGD, AdaGrad, Adam, Penalty
 from partita.training.optimisers import Optimiser
 from partita.training.trainer import Path
@@ -105,9 +105,17 @@ class Penalties(Declared):
 
 
 @declared
-class Descent(Declared):
-    """Which way to the minimum, and how far."""
+class Descent(Runs):
+    """What is minimised, which way, and how far."""
 
+    objective: ObjectiveName | Objective = option(
+        "likelihood",
+        'what is minimised: "risk" is the expected number of wrong choices (tags, arcs or '
+        'segments), starting from the likelihood, "softmax-margin" the likelihood, harder for '
+        'answers with many wrong choices, "contrastive-divergence" what some steps of a Markov '
+        "chain make of the labels against the labels (see `n_steps`); or an objective of "
+        "`partita.objectives`",
+    )
     optimiser: OptimiserName | Optimiser[Any] | None = option(
         None,
         'on all sentences at once "lbfgs" ("owlqn" with an L1 penalty), by mini-batches "adam", '
@@ -126,6 +134,17 @@ class Descent(Declared):
         at_least(0),
     )
 
+    n_steps: int = option(
+        1,
+        'of the objective "contrastive-divergence": how many steps of a Markov chain lead away '
+        "from the labels; a step draws every tag, or head, anew, given all others",
+        at_least(1),
+    )
+
+    def course(self) -> Course:
+        """How labels teach, by the estimator's options `objective`, `n_steps` and `seed`."""
+        return course_of(self.objective, self.n_steps, self.seed)
+
     def chosen_optimiser(
         self,
         usual: OptimiserName = "lbfgs",
@@ -139,6 +158,8 @@ class Descent(Declared):
         A loss that is not convex has no one minimum to go all the way to: after many iterations
         the last digits of the loss still move, and answers do not.
         """
+        if self.course().is_random and usual not in STOCHASTIC:
+            usual = "adam"
         name = usual if self.optimiser is None else self.optimiser
         if isinstance(name, Optimiser):
             return name

@@ -8,7 +8,7 @@ from typing import Any
 
 from partita.arrays import FloatArray
 from partita.estimators.groups import Runs
-from partita.estimators.supervision import COURSES, Lessons
+from partita.estimators.supervision import RISK, Lessons
 from partita.training import Corpus, Penalty, TrainingResult, build_corpus, train
 from partita.training.interruption import heed_interruptions
 from partita.training.optimisers import Optimiser
@@ -115,6 +115,6 @@ def judged(held_out: Lessons | None, workers: int | str | None) -> Iterator[Held
     n_known = held_out.knowledge.n_known()
     if not n_known:
         raise ValueError(f"held_out has no word with known {held_out.what}; expected at least one.")
-    objective, batches = replace(held_out, course=COURSES["risk"]).assemble()
+    objective, batches = replace(held_out, course=RISK).assemble()
     with build_corpus(objective, batches, workers=workers) as corpus:
         yield lambda weights: corpus.value(weights) / n_known

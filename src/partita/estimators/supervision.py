@@ -16,6 +16,7 @@ import numpy as np
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.estimators.pieces import Piece
 from partita.objectives import (
+    ContrastiveDivergence,
     CostedCounts,
     Counts,
     ExpectedCost,
@@ -23,12 +24,15 @@ from partita.objectives import (
     LocallyNormalised,
     MarginalLikelihood,
     Objective,
+    Observed,
+    SampledLikelihood,
     Schedule,
     SoftmaxMargin,
     StructuredPerceptron,
     Sum,
     ramp,
 )
+from partita.structures.base import Structure
 from partita.training.batches import Batch
 
 
@@ -54,9 +58,13 @@ class Knowledge(ABC):
     def n_known(self) -> int:
         """How many words have a label."""
 
+    def right(self, piece: Piece) -> Sequence[Structure]:
+        """The right structures, where everything is known."""
+        return piece.of(self.labels)
+
     def counts(self, piece: Piece) -> Counts:
-        """The counts of the right structures, where everything is known."""
-        return Counts.of(piece.structures, piece.of(self.labels))
+        """Their counts."""
+        return Counts.of(piece.structures, self.right(piece))
 
     def cost(self, piece: Piece) -> FloatArray:
         """1 for a choice that is wrong for certain (a tag, an arc), else 0."""
@@ -75,16 +83,32 @@ class Course(NamedTuple):
         """Whether a run may begin anywhere."""
         return isinstance(self.full, CONVEX)
 
+    @property
+    def is_random(self) -> bool:
+        """Whether gradients are drawn at random, so that only mini-batch optimisers serve."""
+        return self.full.is_random
 
-CONVEX = (Likelihood, SoftmaxMargin, StructuredPerceptron)
+
+# Samples stand for the likelihood, which would be there already if a run began with that.
+CONVEX = (
+    Likelihood,
+    SoftmaxMargin,
+    StructuredPerceptron,
+    ContrastiveDivergence,
+    SampledLikelihood,
+)
 LIKELIHOOD = Course(Likelihood(), MarginalLikelihood())
-ObjectiveName = Literal["likelihood", "risk", "softmax-margin"]
-COURSES: dict[ObjectiveName, Course] = {
-    "likelihood": LIKELIHOOD,
-    "risk": Course(ExpectedCost(), ExpectedCost()),
-    "softmax-margin": Course(SoftmaxMargin(), MarginalLikelihood()),
+RISK = Course(ExpectedCost(), ExpectedCost())
+ObjectiveName = Literal["likelihood", "risk", "softmax-margin", "contrastive-divergence"]
+COURSES: dict[ObjectiveName, Callable[[int, int], Course]] = {
+    "likelihood": lambda n_steps, seed: LIKELIHOOD,
+    "risk": lambda n_steps, seed: RISK,
+    "softmax-margin": lambda n_steps, seed: Course(SoftmaxMargin(), MarginalLikelihood()),
+    "contrastive-divergence": lambda n_steps, seed: Course(
+        ContrastiveDivergence(n_steps, np.random.default_rng(seed)), MarginalLikelihood()
+    ),
 }
-"""By the name that users say."""
+"""By the name that users say: of a number of steps and a seed, for what is drawn at random."""
 
 TARGETS: dict[type[Objective], Callable[[Knowledge, Piece], Any]] = {
     MarginalLikelihood: lambda knowledge, piece: knowledge.allowed(piece),
@@ -92,18 +116,23 @@ TARGETS: dict[type[Objective], Callable[[Knowledge, Piece], Any]] = {
     SoftmaxMargin: lambda knowledge, piece: CostedCounts(
         knowledge.counts(piece), knowledge.cost(piece)
     ),
+    ContrastiveDivergence: lambda knowledge, piece: Observed.of(
+        piece.structures, knowledge.right(piece)
+    ),
 }
 """What an objective is compared with; the counts of the right structures if it is not listed."""
 
 
-def course_of(objective: ObjectiveName | Objective) -> Course:
+def course_of(objective: ObjectiveName | Objective, n_steps: int = 1, seed: int = 0) -> Course:
     """The course of a name, or of an objective that a user made.
+
+    `n_steps` and `seed` are for a name whose gradients are drawn at random.
 
     >>> course_of(ExpectedCost()).is_convex
     False
     """
     if isinstance(objective, str):
-        return COURSES[objective]
+        return COURSES[objective](n_steps, seed)
     takes_part = any(isinstance(objective, each) for each in (MarginalLikelihood, ExpectedCost))
     return Course(objective, objective if takes_part else MarginalLikelihood())
 

@@ -16,13 +16,15 @@ def lattice_features(
     n_attributes: int,
     *,
     allowed: BoolArray | None = None,
+    stop: bool = True,
 ) -> JoinedFeatures:
     """(attribute, tag) and (tag, tag), with the ends also (first tag) and (last tag).
 
     `words` has a row for each word that the items may offer, items end to end; the weights are
-    (n_attributes, s), then (s, s), then with `ends` (2, s), shared by all items, so that what was
-    observed and its neighbourhood are scored alike. `allowed`, a boolean for each of these words
-    and each tag, is a dictionary: other tags are forbidden.
+    (n_attributes, s), then (s, s), then with `ends` (2, s), or without `stop` (s,) for first tags
+    alone; shared by all items, so that what was observed and its neighbourhood are scored alike.
+    `allowed`, a boolean for each of these words and each tag, is a dictionary: other tags are
+    forbidden.
 
     >>> from partita.structures.lattices import WordLattice
     >>> chains = LatticeChains([WordLattice([(0, 1, [0, 1])], [1])], n_tags=2)
@@ -45,7 +47,8 @@ def lattice_features(
         RowFeatures(_same(len(tables)), tables, n_tags**2, 1, n_parts),
     ]
     if chains.ends:
-        maps.append(RowFeatures(_same(len(tables)), tables + n_tags**2, 2 * n_tags, 1, n_parts))
+        width = 2 * n_tags if stop else n_tags
+        maps.append(RowFeatures(_same(len(tables)), tables + n_tags**2, width, 1, n_parts))
     if allowed is not None:
         if allowed.shape != (n_words, n_tags):
             raise ValueError(

@@ -20,7 +20,7 @@ from partita.estimators.parsing.material import (
 )
 from partita.estimators.parsing.model import KeyedWords, ParserModel, Siblings
 from partita.estimators.runs import RunPlan, learn, n_stages, run
-from partita.estimators.supervision import Known, Lessons, course_of
+from partita.estimators.supervision import Known, Lessons
 from partita.features.arc_constraints import known_words, rule_conditions
 from partita.features.arc_keys import KeyMaker
 from partita.features.siblings import SiblingKeyMaker
@@ -174,7 +174,7 @@ def lessons_of(options: "DependencyParser", prepared: Prepared) -> Lessons:
     return Lessons(
         _pieces(model, encoded._replace(order=order), material.known, most),
         material.knowledge(order),
-        course_of(options.objective),
+        options.course(),
         None if weights is None else weights[order],
         options.entropy_term(),
         [_expectations(rules, options.rule_weight, material, order)] if rules else [],

@@ -16,7 +16,7 @@ from partita.estimators.parsing.projective import may_be_projective, nearest_pro
 from partita.estimators.pieces import Piece
 from partita.estimators.supervision import Knowledge, Known
 from partita.features.arc_constraints import WordNames, arc_constraints, rule_targets
-from partita.objectives import Constraints, Counts, GeneralizedExpectation, Sum, known_heads
+from partita.objectives import Constraints, GeneralizedExpectation, Sum, known_heads
 from partita.objectives.base import checked_weights
 from partita.text.sentences import column_values, has_columns, listed, where
 
@@ -219,12 +219,12 @@ class HeadKnowledge(Knowledge):
     relations: Sequence[IntArray] | None = None
     """The labels of arcs, as numbers, -1 where not known."""
 
-    def counts(self, piece: Piece) -> Counts:
-        """The counts of the right trees, where everything is known."""
+    def right(self, piece: Piece) -> Sequence[Any]:
+        """The right trees, where everything is known."""
+        heads = piece.of(self.labels)
         if self.relations is None:
-            return super().counts(piece)
-        trees = zip(piece.of(self.labels), piece.of(self.relations), strict=True)
-        return Counts.of(piece.structures, list(trees))
+            return heads
+        return list(zip(heads, piece.of(self.relations), strict=True))
 
     def allowed(self, piece: Piece) -> BoolArray:
         """Which arcs agree with the known heads (and labels), (n_parts,)."""

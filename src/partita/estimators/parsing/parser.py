@@ -26,11 +26,10 @@ from partita.estimators.parsing.material import GivenLabels, Heads, read_materia
 from partita.estimators.parsing.model import ParserModel, Siblings
 from partita.estimators.parsing.questions import TreeEstimator
 from partita.estimators.runs import RunPlan
-from partita.estimators.supervision import Known, ObjectiveName
+from partita.estimators.supervision import Known
 from partita.features.arc_keys import KeyMaker
 from partita.features.siblings import SiblingKeyMaker
 from partita.kept import kept_array, kept_texts
-from partita.objectives import Objective
 from partita.text.arc_templates import ArcDescription, read_arc_template_file
 from partita.training import Penalty
 from partita.training.optimisers import Cosine, Optimiser
@@ -115,12 +114,6 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
     )
     label_bits: int = option(
         17, "labels have 2 to the power of this many rows of weights", between(1, 24)
-    )
-    objective: ObjectiveName | Objective = option(
-        "likelihood",
-        'what is minimised: "risk" is the expected number of wrong arcs, starting from the '
-        'likelihood, "softmax-margin" the likelihood, harder for trees with many wrong arcs; or an '
-        "objective of `partita.objectives`",
     )
     l2: float | None = option(
         None,
@@ -212,7 +205,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
     def way(self) -> RunPlan:
         """How the options say to train."""
         usual: OptimiserName = "lbfgs" if self.rules else "adagrad"
-        is_convex = not self.rules and not self.entropy_weight and self.objective == "likelihood"
+        is_convex = not self.rules and not self.entropy_weight and self.course().is_convex
         optimiser = self.chosen_optimiser(
             usual, is_convex=is_convex, mini_batches=self._mini_batches
         )

@@ -10,7 +10,7 @@ from partita.estimators.runs import RunPlan, learn
 from partita.estimators.segmenting.material import SegmentKnowledge
 from partita.estimators.segmenting.segment_model import EncodedSegments, SegmentModel
 from partita.estimators.segmenting.spelling import Spelling
-from partita.estimators.supervision import Lessons, course_of
+from partita.estimators.supervision import Lessons
 from partita.estimators.tagging.learning import (
     check_scheme,
     columns_of,
@@ -52,7 +52,7 @@ def fit_segmenter(
     lessons = Lessons(
         sorted_pieces(model, both, material),
         knowledge,
-        course_of(options.objective),
+        options.course(),
         material.sample_weight,
         entropy_of(options, material, encoded.n_words, knowledge.n_known()),
         what="tags",

@@ -12,7 +12,6 @@ from partita.estimators.pieces import Piece
 from partita.estimators.segmenting.spelling import Spelling
 from partita.estimators.supervision import Knowledge
 from partita.features.segments import role_sums
-from partita.objectives import Counts
 from partita.structures.segments import SegmentChains
 
 
@@ -50,10 +49,10 @@ class SegmentKnowledge(Knowledge):
         """Which segments agree with the known tags; all transitions do; (n_parts,)."""
         return agreeing(piece.structures, piece.of(self.roles))
 
-    def counts(self, piece: Piece) -> Counts:
-        """The counts of the right segments, where everything is known."""
+    def right(self, piece: Piece) -> Sequence[IntArray]:
+        """The right segments, where everything is known."""
         names = [self.spelling.tags.named(labels) for labels in piece.of(self.labels)]
-        return Counts.of(piece.structures, [self.spelling.rows(each) for each in names])
+        return [self.spelling.rows(each) for each in names]
 
 
 def agreeing(segments: SegmentChains, roles: Sequence[BoolArray]) -> BoolArray:

@@ -22,7 +22,6 @@ from partita.estimators.segmenting.learning import fit_segmenter
 from partita.estimators.segmenting.material import agreeing
 from partita.estimators.segmenting.segment_model import Roles, SegmentModel
 from partita.estimators.segmenting.spelling import Spelling
-from partita.estimators.supervision import ObjectiveName
 from partita.estimators.tagging.explanations import TagExplanation
 from partita.estimators.tagging.material import sorted_material
 from partita.estimators.tagging.questions import TagEstimator
@@ -30,7 +29,6 @@ from partita.estimators.tagging.tagger import read_names
 from partita.estimators.tagging.tags import Tags
 from partita.features.segments import role_counts
 from partita.kept import kept_array, kept_texts
-from partita.objectives import Objective
 from partita.text.extraction import TemplateFeatures
 from partita.text.learning import restored_features, stored_features
 from partita.text.segment_features import SegmentFeatures
@@ -122,12 +120,6 @@ class Segmenter(TagEstimator, Penalties, Descent, Uncertainty):
         "auto",
         'how tags spell segments; "auto": by B-, I- and O if they are such; None: equal tags in a '
         "row are a segment",
-    )
-    objective: ObjectiveName | Objective = option(
-        "likelihood",
-        'what is minimised: "risk" is the expected number of wrong segments, starting from the '
-        'likelihood, "softmax-margin" the likelihood, harder for answers with many wrong segments; '
-        "or an objective of `partita.objectives`",
     )
 
     def fit(

@@ -1,13 +1,13 @@
 """How a hidden Markov model learns: counts where all tags are known, else EM from some start."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray
-from partita.estimators.runs import RunPlan, judged, run
+from partita.estimators.runs import RunPlan, judged
 from partita.estimators.supervision import Lessons
 from partita.estimators.tagging.hidden_markov_layout import (
     NOISE,
@@ -23,6 +23,12 @@ from partita.estimators.tagging.hidden_markov_model import (
     end_to_end,
     tag_names,
 )
+from partita.estimators.tagging.hidden_markov_runs import (
+    LearntHiddenMarkov,
+    best_of_starts,
+    unlabelled_weight,
+)
+from partita.estimators.tagging.hidden_markov_weights import fit_weights
 from partita.estimators.tagging.material import TagMaterial, held_out_lessons
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.objectives.evidence import Evidence
@@ -33,19 +39,8 @@ from partita.training import ExpectationMaximisation, Penalty, TrainingResult, b
 if TYPE_CHECKING:
     from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
 
-UNLABELLED_SHARE = 0.3
-"""What all sentences without labels count beside those with; measured on English."""
-
-
-@dataclass(frozen=True)
-class LearntHiddenMarkov:
-    """What a hidden Markov model learnt, and how."""
-
-    model: HiddenMarkovModel
-    training: TrainingResult
-    histories: list[FloatArray]
-    """For each start of EM the log-likelihood (with the prior) after each iteration."""
-    reasons: list[str]
+MOST_ITERATIONS = 100
+"""Of expectation-maximisation, by default."""
 
 
 def fit_hidden_markov(
@@ -63,6 +58,9 @@ def fit_hidden_markov(
     tags = TagSet(tag_names(material.tags, dictionary, options.n_tags))
     symbols = WordSymbols.learn(end_to_end(words), options.min_count)
     model = HiddenMarkovModel(tags, symbols, dictionary, sets)
+    judge = None if held_out is None else held_out_lessons(model, *held_out, options.tag_column)
+    if options.has_weights:
+        return fit_weights(options, model, words, material, judge)
     rows = model.rows(words, material.tags)
     whole = rows.fully_labelled(len(tags))
     labelled = rows.select(whole)
@@ -84,12 +82,11 @@ def fit_hidden_markov(
         rows.select(~whole),
         counts + prior,
         informed,
-        _weight(options, model.layout, rows.select(~whole), counts),
+        unlabelled_weight(options.unlabelled_weight, model.layout, rows.select(~whole), counts),
         None if weights is None else weights[~whole],
         None if options.warm_start is None else _transferred(model, options.warm_start),
         options.seed,
     )
-    judge = None if held_out is None else held_out_lessons(model, *held_out, options.tag_column)
     return _maximised(options, model, start, judge)
 
 
@@ -151,30 +148,19 @@ def _maximised(
     held_out: Lessons | None,
 ) -> LearntHiddenMarkov:
     """The best of all starts of expectation-maximisation."""
-    optimiser = starts.optimiser(options.max_iterations, options.loss_tolerance)
-    way = RunPlan(options, optimiser, Penalty())
+    optimiser = starts.optimiser(options.max_iterations or MOST_ITERATIONS, options.loss_tolerance)
     weights = starts.sentence_weights()
     batches = [
         piece.batch({"Evidence": None}, weights) for piece in model.pieces(starts.unlabelled)
     ]
-    histories, reasons = [], []
-    best: tuple[float, TrainingResult] | None = None
     with (
         judged(held_out, options.workers) as judge,
         build_corpus(Evidence(), batches, workers=options.workers, cache=options.cache) as corpus,
     ):
-        for restart in range(options.n_restarts):
-            result = run(corpus, way, starts.start(restart), judge, stage=restart + 1)
-            histories.append(np.array([-record.loss for record in result.history]))
-            reasons.append(result.reason)
-            loss = result.loss if judge is None else judge(result.weights)
-            if best is None or loss < best[0]:
-                best = loss, result
-            if result.interrupted:
-                best = best[0], replace(best[1], interrupted=True)
-                break
-    assert best is not None
-    return LearntHiddenMarkov(model, best[1], histories, reasons)
+        best, histories, reasons = best_of_starts(
+            corpus, RunPlan(options, optimiser, Penalty()), starts.start, options.n_restarts, judge
+        )
+    return LearntHiddenMarkov(model, best, histories, reasons)
 
 
 def _informed(
@@ -197,20 +183,6 @@ def _informed(
     counts = small.layout.counts(labelled, labelled.masks[:, 1])
     smoothed = counts + small.layout.pseudo_counts(options.alpha or NOISE)
     return tag_marginals(small.layout, rows.select(~whole), small.layout.maximise(smoothed))
-
-
-def _weight(
-    options: "HiddenMarkovTagger",
-    layout: HiddenMarkovLayout,
-    unlabelled: SymbolRows,
-    labelled: FloatArray,
-) -> float:
-    """What a sentence without labels counts."""
-    if options.unlabelled_weight is not None:
-        return options.unlabelled_weight
-    _, _, emissions = layout.split(labelled)
-    n_labelled, n_others = float(emissions.sum()), len(unlabelled.symbols)
-    return min(1.0, UNLABELLED_SHARE * n_labelled / n_others) if n_labelled else 1.0
 
 
 def _transferred(model: HiddenMarkovModel, other: "HiddenMarkovTagger") -> FloatArray:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,20 +11,39 @@ from partita.arrays import FloatArray
 from partita.data.dictionaries import read_dictionary
 from partita.estimators.base import Stored
 from partita.estimators.explain import Cell, Report, Table
-from partita.estimators.options import Check, above, at_least, declared, option
+from partita.estimators.groups import Penalties
+from partita.estimators.options import Check, above, again, at_least, declared, option
 from partita.estimators.tagging.chain_questions import ChainEstimator
+from partita.estimators.tagging.emission_features import USUAL_VIEWS
 from partita.estimators.tagging.explanations import TagExplanation, explain_word
 from partita.estimators.tagging.hidden_markov_learning import fit_hidden_markov
 from partita.estimators.tagging.hidden_markov_model import Dictionary, HiddenMarkovModel
 from partita.estimators.tagging.material import sorted_material
+from partita.estimators.tagging.neighbourhoods import Neighbourhood
 from partita.estimators.tagging.questions import log_evidence
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.kept import kept_array, kept_texts
+from partita.text.views import find_parts
 from partita.text.word_symbols import WordSymbols
+
+USUAL = "usual"
 
 
 def _is_dictionary(value: Any) -> bool:
     return all(not isinstance(tags, str) and len(tags) for tags in value.values())
+
+
+def read_views(text: str) -> str | list[str]:
+    """`usual`, or names of views with commas between them."""
+    return text if text == USUAL else [name for name in text.split(",") if name]
+
+
+def _are_views(value: Any) -> bool:
+    if isinstance(value, str):
+        return value == USUAL
+    for name in value:
+        find_parts(name)
+    return True
 
 
 @declared
@@ -82,6 +101,31 @@ class HiddenMarkovTagger(ChainEstimator):
         read=read_dictionary,
         metavar="FILE",
     )
+    features: Literal["usual"] | Sequence[str] | None = option(
+        None,
+        "views of words (see `partita.text.views`) in which emissions are log-linear "
+        "(Berg-Kirkpatrick et al. 2010), so that words share what is known of them: a list of "
+        f'names, or "usual", which are {", ".join(USUAL_VIEWS)}. Trained by the gradient, with '
+        "the penalty `l2` in place of `alpha`",
+        Check(_are_views, f"{USUAL!r}, a list of names of views, or None", True),
+        read=read_views,
+        metavar="VIEW,...",
+    )
+    neighbourhood: Neighbourhood | None = option(
+        None,
+        "contrastive estimation (Smith and Eisner 2005): instead of all sentences, compare each "
+        "one with its neighbours, from which a word is deleted (del1), a run of words "
+        "(del1subseq), in which two words are exchanged (trans1), either (delortrans1), any pairs "
+        "that do not overlap (dynasearch), or which are as long (length). Tables are then scores, "
+        "not log-probabilities; needs a dictionary to be of use",
+    )
+    l2: float = again(
+        Penalties,
+        "l2",
+        10.0,
+        "l2 / 2 times the squares of the weights is added to the loss; with `features` or a "
+        "`neighbourhood`",
+    )
     unlabelled_weight: float | None = option(
         None,
         "what a sentence without (all) labels counts beside a labelled one; if left out, so much "
@@ -96,8 +140,10 @@ class HiddenMarkovTagger(ChainEstimator):
         "how often to start expectation-maximisation at random; the likeliest model is kept",
         at_least(1),
     )
-    max_iterations: int = option(
-        100, "the most iterations of expectation-maximisation", at_least(1)
+    max_iterations: int | None = option(
+        None,
+        "the most iterations; if left out 100 of expectation-maximisation, or 300 by the gradient",
+        at_least(1),
     )
     loss_tolerance: float = option(
         1e-6, "stop when the loss falls by less than this fraction of it", at_least(0)
@@ -199,6 +245,24 @@ class HiddenMarkovTagger(ChainEstimator):
         return tagger
 
     @property
+    def has_weights(self) -> bool:
+        """Whether weights are learnt by the gradient, and not tables by counts."""
+        return self.features is not None or self.neighbourhood is not None
+
+    @property
+    def views(self) -> Sequence[str]:
+        """What words are seen by beside themselves."""
+        return USUAL_VIEWS if self.features == USUAL else self.features or ()
+
+    def _check_together(self) -> None:
+        if self.has_weights and self.warm_start is not None:
+            raise ValueError(
+                "warm_start came beside features or a neighbourhood, whose weights cannot be found "
+                "from probabilities; expected one of the two."
+            )
+        super()._check_together()
+
+    @property
     def symbols_(self) -> WordSymbols:
         """The words and classes of words, in the order of `log_emissions_`."""
         self._check_fitted()
@@ -206,6 +270,11 @@ class HiddenMarkovTagger(ChainEstimator):
 
     def log_likelihood(self, sentences: Iterable[Any]) -> FloatArray:
         """log p(words) of each sentence; a missing word counts as any word."""
+        if self.neighbourhood is not None:
+            raise ValueError(
+                f"the model was learnt by contrast (neighbourhood={self.neighbourhood!r}), so that "
+                "sentences have scores and no probabilities; train without for those."
+            )
         found = self._ask(sentences, lambda asked: log_evidence(asked.p), float, possible=False)
         return np.array(list(found), dtype=np.float64)
 
@@ -227,6 +296,7 @@ class HiddenMarkovTagger(ChainEstimator):
             len(self.symbols_.words),
             len(self.symbols_.classes),
             self.about_,
+            "probability" if self.neighbourhood is None else "exp(score)",
         )
 
     def explain(self, sentence: Any, word: int) -> TagExplanation:
@@ -293,6 +363,8 @@ class HiddenMarkovInspection(Report):
     n_classes: int
     about: Mapping[str, Cell]
     """What it learnt from, and how that ended."""
+    unit: str = "probability"
+    """What the numbers are."""
 
     def facts(self) -> dict[str, Cell]:
         """What it is, in a few lines."""
@@ -307,7 +379,7 @@ class HiddenMarkovInspection(Report):
     def tables(self) -> Sequence[Table]:
         """The likeliest words of each tag, and the transitions."""
         found = [
-            Table(tag, ("probability", "word"), [(f"{p:.4f}", w) for w, p in self.words[tag]])
+            Table(tag, (self.unit, "word"), [(f"{p:.4f}", w) for w, p in self.words[tag]])
             for tag in self.tags
         ]
         rows = [("(start)", *_shares(self.start))]

@@ -16,7 +16,6 @@ from partita.estimators.supervision import (
     Expectations,
     Known,
     Lessons,
-    course_of,
 )
 from partita.estimators.tagging.chain_model import ChainModel, with_boundaries
 from partita.estimators.tagging.expectations import number_constraints, tag_shares
@@ -61,7 +60,7 @@ def fit_tagger(
     lessons = Lessons(
         sorted_pieces(model, encoded, material),
         knowledge,
-        course_of(options.objective),
+        options.course(),
         _sample_weight(options, material, knowledge),
         entropy_of(options, material, encoded.n_words, knowledge.n_known()),
         _expectations(options, material, words, tags, knowledge),
@@ -158,7 +157,7 @@ def _sample_weight(
     """What each sentence counts: by the caller, and by its classes where the cost cannot."""
     weights, by_class = material.sample_weight, knowledge.class_weights
     # Where tags cost, a wrong one costs what its class weighs; elsewhere the sentence does.
-    if by_class is None or not isinstance(course_of(options.objective).full, Likelihood):
+    if by_class is None or not isinstance(options.course().full, Likelihood):
         return weights
     extended = np.append(by_class, 1.0)
     means = np.array([extended[labels].mean() for labels in knowledge.labels])

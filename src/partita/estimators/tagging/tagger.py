@@ -13,7 +13,6 @@ from partita.estimators.base import Stored
 from partita.estimators.explain import run_facts
 from partita.estimators.groups import Descent, Penalties, Uncertainty
 from partita.estimators.options import Check, at_least, declared, option
-from partita.estimators.supervision import ObjectiveName
 from partita.estimators.tagging.chain_model import ChainModel
 from partita.estimators.tagging.chain_questions import ChainEstimator
 from partita.estimators.tagging.explanations import (
@@ -30,7 +29,6 @@ from partita.estimators.tagging.material import sorted_material
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.features.pairs import Pairs
 from partita.kept import kept_array, kept_offsets, kept_texts
-from partita.objectives import Objective
 from partita.text.extraction import TemplateFeatures
 from partita.text.learning import restored_features, stored_features
 from partita.text.templates import Description, read_template_file
@@ -121,12 +119,6 @@ class Tagger(ChainEstimator, Penalties, Descent, Uncertainty):
     scheme: Literal["auto", "IOB1", "IOB2", "BIOES"] | None = option(
         "auto",
         'tags must spell out chunks, in training and after it; "auto": if they are B-, I- and O',
-    )
-    objective: ObjectiveName | Objective = option(
-        "likelihood",
-        'what is minimised: "risk" is the expected number of wrong tags, starting from the '
-        'likelihood, "softmax-margin" the likelihood, harder for sequences with many wrong tags; '
-        "or an objective of `partita.objectives`",
     )
     class_weights: Mapping[str, float] | Literal["balanced"] | None = option(
         None,

@@ -1,0 +1,63 @@
+"""What all ways to train a hidden Markov model share: several starts, and what sentences count."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from partita.arrays import FloatArray
+from partita.estimators.runs import RunPlan, run
+from partita.estimators.tagging.hidden_markov_layout import HiddenMarkovLayout, SymbolRows
+from partita.estimators.tagging.hidden_markov_model import HiddenMarkovModel
+from partita.training import Corpus, TrainingResult
+from partita.training.trainer import HeldOut
+
+UNLABELLED_SHARE = 0.3
+"""What all sentences without labels count beside those with; measured on English."""
+
+
+@dataclass(frozen=True)
+class LearntHiddenMarkov:
+    """What a hidden Markov model learnt, and how."""
+
+    model: HiddenMarkovModel
+    training: TrainingResult
+    histories: list[FloatArray]
+    """For each start minus the loss after each iteration: a log-likelihood, with the prior."""
+    reasons: list[str]
+
+
+def best_of_starts(
+    corpus: Corpus,
+    way: RunPlan,
+    start: Callable[[int], FloatArray],
+    n_restarts: int,
+    judge: HeldOut | None,
+    first_stage: int = 1,
+) -> tuple[TrainingResult, list[FloatArray], list[str]]:
+    """The best of several starts: on held-out data if there is a judge, else by the loss."""
+    histories, reasons = [], []
+    best: tuple[float, TrainingResult] | None = None
+    for restart in range(n_restarts):
+        result = run(corpus, way, start(restart), judge, stage=first_stage + restart)
+        histories.append(np.array([-record.loss for record in result.history]))
+        reasons.append(result.reason)
+        loss = result.loss if judge is None else judge(result.weights)
+        if best is None or loss < best[0]:
+            best = loss, result
+        if result.interrupted:
+            best = best[0], replace(best[1], interrupted=True)
+            break
+    assert best is not None
+    return best[1], histories, reasons
+
+
+def unlabelled_weight(
+    given: float | None, layout: HiddenMarkovLayout, unlabelled: SymbolRows, labelled: FloatArray
+) -> float:
+    """What a sentence without labels counts; `labelled` are the counts of those with labels."""
+    if given is not None:
+        return given
+    _, _, emissions = layout.split(labelled)
+    n_labelled, n_others = float(emissions.sum()), len(unlabelled.symbols)
+    return min(1.0, UNLABELLED_SHARE * n_labelled / n_others) if n_labelled else 1.0
