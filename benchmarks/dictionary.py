@@ -21,11 +21,11 @@ EVERY = 16
 METHODS: dict[str, dict[str, Any]] = {
     "EM": {"alpha": 0.1},
     "EM, features": {"features": "usual", "l2": 1.0},
-    "contrast, length": {"neighbourhood": "length", "l2": 1.0},
     "contrast, del1": {"neighbourhood": "del1", "l2": 1.0},
     "contrast, trans1": {"neighbourhood": "trans1", "l2": 1.0},
     "contrast, delortrans1": {"neighbourhood": "delortrans1", "l2": 1.0},
     "contrast, dynasearch": {"neighbourhood": "dynasearch", "l2": 1.0},
+    "contrast, length": {"neighbourhood": "length", "l2": 1.0},
     "contrast, trans1, features": {"neighbourhood": "trans1", "features": "usual", "l2": 1.0},
 }
 

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,12 @@ from partita.estimators.tagging.simulation import TaggedCorpus, simulate
 from partita.evaluation import many_to_one
 
 N_TAGS = 17
+WAYS: dict[str, dict[str, Any]] = {
+    "alpha 0": {"alpha": 0.0},
+    "alpha 0.1": {"alpha": 0.1},
+    "features": {"features": "usual", "l2": 10.0, "min_count": 1},
+}
+"""Plain models, and one with features (Berg-Kirkpatrick et al. 2010)."""
 
 
 def read(part: str, most: int | None) -> TaggedCorpus:
@@ -38,11 +45,15 @@ def induction(train: TaggedCorpus, dev: TaggedCorpus, n_starts: int, max_iterati
         f"Induced tags: {N_TAGS}, {train.n_words:,} words, {max_iterations} iterations; "
         "many-to-one accuracy in percent over random starts"
     )
-    for alpha in (0.0, 0.1):
+    for name, options in WAYS.items():
         rows = []
         for seed in range(n_starts):
             tagger = HiddenMarkovTagger(
-                N_TAGS, alpha=alpha, max_iterations=max_iterations, loss_tolerance=0.0, seed=seed
+                n_tags=N_TAGS,
+                max_iterations=max_iterations,
+                loss_tolerance=0.0,
+                seed=seed,
+                **options,
             )
             began = time.perf_counter()
             tagger.fit(train.sentences)
@@ -55,7 +66,7 @@ def induction(train: TaggedCorpus, dev: TaggedCorpus, n_starts: int, max_iterati
         found = np.array(rows)
         likeliest = int(np.argmax(found[:, 2]))
         table.add(
-            alpha=alpha,
+            model=name,
             starts=n_starts,
             train_mean=found[:, 0].mean(),
             train_sd=found[:, 0].std(ddof=1),
@@ -76,7 +87,7 @@ def speed(train: TaggedCorpus) -> Table:
         seconds = []
         for n_iterations in (1, 11):
             tagger = HiddenMarkovTagger(
-                N_TAGS,
+                n_tags=N_TAGS,
                 alpha=0.0,
                 max_iterations=n_iterations,
                 loss_tolerance=0.0,
@@ -159,7 +170,7 @@ def main() -> None:
     for table in (
         lambda: supervised(train, dev),
         lambda: speed(train),
-        lambda: induction(train, dev, *((2, 5) if quick else (5, 100))),
+        lambda: induction(train, dev, *((2, 5) if quick else (5, 150))),
         lambda: asking(train, dev, 200 if quick else 3000),
     ):
         tables.append(table())

@@ -3,7 +3,8 @@
     python -m benchmarks.normalisation DATA [--quick]
 
 Conditional random fields against maximum-entropy Markov models: EWT parts of speech (accuracy on
-the development part) and CoNLL-2000 chunks (accuracy and F1 on the last tenth of train.txt).
+the development part) and CoNLL-2000 chunks (accuracy and F1 on the last tenth of train.txt), learnt
+from every fourth training sentence.
 """
 
 import sys
@@ -12,6 +13,7 @@ from benchmarks.tagger_data import Task, data_folder, read_chunking, read_parts_
 from benchmarks.timing import Table, write_json
 from partita import Tagger
 
+EVERY = 4
 WORD_ALONE = "FORM[0]\nFORM[0].lower.suffix3\nFORM[0].shape\ntransition:"
 
 
@@ -26,7 +28,7 @@ def compared(task: Task, features: str | None, max_iterations: int) -> dict[str,
             tag_column=task.column,
             max_iterations=max_iterations,
             progress=False,
-        ).fit(task.train)
+        ).fit(task.train[::EVERY])
         found[f"{normalisation}_accuracy"] = 100 * tagger.score(task.dev, gold)
         if task.name == "CoNLL-2000":
             found[f"{normalisation}_f1"] = task.judged(tagger)
@@ -42,8 +44,9 @@ def main() -> None:
         task = read(data, quick)
         columns = WORD_ALONE.replace("FORM", "0") if task.name == "CoNLL-2000" else WORD_ALONE
         for name, features in (("default", None), ("word alone", columns)):
-            row = compared(task, features, 10 if quick else 200)
+            row = compared(task, features, 10 if quick else 100)
             table.add(task=task.name, features=name, **row)
+            print(table.rows[-1], flush=True)
     print(table)
     if not quick:
         write_json("normalisation", [table])

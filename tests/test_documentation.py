@@ -61,6 +61,7 @@ def data(tmp_path, monkeypatch):
     sentences = samples.treebank("dev")[:N_SENTENCES]
     write("raw.txt", [" ".join(sentence.column("FORM")) + "\n" for sentence in sentences])
     write("expectations.txt", ["w=the DET=1.0\n", "w=saw VERB=0.8 NOUN=0.2\n"])
+    write("dictionary.txt", ["the DET\n", "a DET\n", "saw VERB NOUN\n"])
     write("template.txt", ["U00:%x[0,0]\n", "U01:%x[-1,0]\n", "B\n"])
     for name in ("rules.txt", "my.rules"):
         shutil.copy(samples.path("arc-rules.txt"), name)

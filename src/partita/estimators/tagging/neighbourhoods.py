@@ -74,8 +74,10 @@ def _batch(
 def _lengths(features: EmissionFeatures, n_words: IntArray, weights: FloatArray) -> Iterator[Batch]:
     """All sentences of as many words: the vocabulary is summed once for all that weigh the same."""
     layout = features.model.layout
+    # Sentences of one length share a lattice, whose arcs all offer the whole vocabulary.
+    by_length = {n: length_lattice(n, layout.n_symbols) for n in np.unique(n_words).tolist()}
     for weight in np.unique(weights).tolist():
-        lattices = [length_lattice(n, layout.n_symbols) for n in n_words[weights == weight]]
+        lattices = [by_length[n] for n in n_words[weights == weight].tolist()]
         chains = LatticeChains([lattices], layout.n_tags, n_choices=[layout.n_symbols], ends=True)
         table = lattice_features(
             chains, features.words, features.n_attributes, allowed=layout.allowed, stop=False
