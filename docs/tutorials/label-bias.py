@@ -63,3 +63,12 @@ for features in (None, "FORM[0]\nFORM[0].suffix2\ntransition:"):
         ).fit(train)
         seen = "the word alone" if features else "default features"
         print(f"{seen:16} {normalisation:6} accuracy on dev {tagger.score(dev):.3f}")
+
+# On real text (English EWT, every fourth training sentence, `python -m benchmarks.normalisation`):
+#
+# | features | whole sequences | every step |
+# |---|---|---|
+# | default, which look at the words around | 93.0 | 92.9 |
+# | of the word alone | 90.1 | 88.5 |
+#
+# Features that look ahead make up for label bias; the chain itself does not.

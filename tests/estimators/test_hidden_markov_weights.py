@@ -19,7 +19,7 @@ from partita.objectives import (
 )
 from partita.objectives.evidence import Evidence
 from partita.text.word_symbols import WordSymbols
-from partita.training import build_corpus
+from partita.training import Adam, build_corpus, train
 from partita.training.log_linear_corpus import LogLinearCorpus
 
 TAGS = ("A", "B", "C")
@@ -215,3 +215,12 @@ def test_what_makes_no_sense():
     batches = [piece.batch({"Evidence": None}, None) for piece in first.model_.pieces(rows)]
     with pytest.raises(ValueError, match="a log-probability for each weight"):
         LogLinearCorpus(build_corpus(Evidence(), batches), table)
+
+
+def test_mini_batches_of_a_log_linear_table(features):
+    pieces = features.model.pieces(features.model.rows(SENTENCES, LABELS))
+    batches = [piece.batch({"Evidence": None}, None) for piece in pieces]
+    with LogLinearCorpus(build_corpus(Evidence(), batches), features.log_linear) as corpus:
+        first = corpus.value(np.zeros(features.n_weights))
+        result = train(corpus, Adam(n_iterations=30))
+        assert corpus.value(result.weights) < first - 1.0

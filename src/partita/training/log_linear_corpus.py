@@ -84,7 +84,8 @@ class LogLinearCorpus(Corpus):
     @cached_property
     def support(self) -> Support:
         """Every batch touches all weights: probabilities share their sums."""
-        return find_support([self.model.features] * len(self.batch_sizes))
+        maps = [self.model.features] * len(self.batch_sizes)
+        return find_support(maps, self.n_weights)
 
     @cached_property
     def digest(self) -> str:
