@@ -10,6 +10,7 @@ there, and nothing partial stays.
 
 import argparse
 import gc
+import itertools
 import os
 import random
 import signal
@@ -28,7 +29,8 @@ WARM_UP = 3
 """Rounds after which everything is compiled and every cache is full."""
 GROWTH = 16 << 20
 """Bytes of memory between the first round behind that and the last that are no leak."""
-KILLS = (signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
+KILLS = (signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
+"""How runs end, in turn."""
 
 
 def main() -> int:
@@ -78,6 +80,7 @@ class Victims:
     def __init__(self, folder: Path, rng: random.Random, counts: Counts) -> None:
         self.folder, self.rng, self.counts = folder, rng, counts
         self.model, self.checkpoint = folder / "victim.model", folder / "victim.checkpoint"
+        self.kinds = itertools.cycle(KILLS)
 
     def start(self) -> None:
         """Begin a run, which goes on from where the last one was ended."""
@@ -99,7 +102,7 @@ class Victims:
     def end(self) -> None:
         """End it at a moment of chance, and look at what it left."""
         time.sleep(max(0.0, self.patience - (time.monotonic() - self.began)))
-        kind = self.rng.choice(KILLS)
+        kind = next(self.kinds)
         is_alive = self.process.poll() is None
         if is_alive:
             self.process.send_signal(kind)

@@ -21,6 +21,23 @@ def test_a_folder_of_its_own_where_nothing_else_can_be_written(monkeypatch, capl
     assert "Set NUMBA_CACHE_DIR" in caplog.text
 
 
+def test_a_folder_that_others_may_write_to_is_not_used(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(cache, "_is_writable", lambda folder: False)
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(cache.tempfile, "mkdtemp", lambda prefix: str(tmp_path / "private"))
+    usual = tmp_path / f"partita-{os.getuid()}"
+    usual.mkdir()
+    usual.chmod(0o777)
+    cache.choose_folder()
+    assert numba.config.CACHE_DIR == str(tmp_path / "private")
+    usual.chmod(0o700)
+    assert cache._is_ours(usual)
+    usual.rmdir()
+    usual.symlink_to(tmp_path)
+    assert not cache._is_ours(usual)
+
+
 def test_the_users_own_choice_stays(monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", "/mine")
     monkeypatch.setattr(cache, "_is_writable", lambda folder: False)

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import stat
 import tempfile
 import threading
 import time
@@ -30,6 +31,8 @@ def choose_folder() -> None:
         return
     user = os.getuid() if hasattr(os, "getuid") else "user"
     folder = Path(tempfile.gettempdir()) / f"partita-{user}"
+    if not _is_ours(folder):
+        folder = Path(tempfile.mkdtemp(prefix="partita-"))
     numba.config.CACHE_DIR = str(folder)
     LOGGER.warning(
         "partita: its folder and the user's cache are read-only, so compiled code is kept in %s. "
@@ -46,6 +49,17 @@ def _is_writable(folder: Path) -> bool:
             return True
     except OSError:
         return False
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether nobody else can have put code there, which would run; makes the folder if missing."""
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        about = folder.lstat()
+    except OSError:
+        return False
+    is_owned = not hasattr(os, "getuid") or about.st_uid == os.getuid()
+    return stat.S_ISDIR(about.st_mode) and is_owned and not about.st_mode & 0o022
 
 
 class Announcer(event.Listener):  # type: ignore[misc]
