@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from partita import HiddenMarkovTagger, Tagger
+from partita import DependencyParser, HiddenMarkovTagger, Tagger
 from partita.data.formats import parse_sentences, sentences_text
 from partita.data.sentences import Sentence
 from partita.label import TagTask
@@ -276,3 +276,29 @@ def test_trees_are_written_as_conllu_reads_them():
     assert "1\tdogs\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_" in text
     assert "2\tbark\t_\tVERB\t_\t_\t_\t_\t_\t_" in text
     assert TreeTask(parse_sentences(text), ["nsubj", "root"]).given == [[(2, "nsubj"), None]]
+
+
+@pytest.mark.parametrize("labels", ["second", "joint"])
+def test_a_parser_to_start_from_proposes_its_heads_and_relations(labels):
+    task = tree_task()
+    heads = [gold[1] for gold in GOLD]
+    names = [gold[2].split() for gold in GOLD]
+    base = DependencyParser(labels=labels, n_bits=12, label_bits=10, max_iterations=20)
+    base.fit(task.sentences, heads=heads, labels=names)
+    task = tree_task(base=base)
+    model = task.learn(nothing(task))
+    view = task.view(model, Span(5, 0, 5), [None] * 6, {})
+    proposed = [slot.proposed for slot in view.slots]
+    assert proposed[::2] == [str(head) for head in heads[5]]
+    assert proposed[1::2] == names[5]
+    assert max(option.probability for option in view.slots[1].options) > 0.5
+    # What a person says wins over it.
+    known = nothing(task)
+    for sentence, found in enumerate(names):
+        known[sentence] = [
+            (head, "obj") if name == "det" else None
+            for head, name in zip(heads[sentence], found, strict=True)
+        ]
+    learnt = task.learn(known)
+    guess = task.guesses(learnt, 5, known[5], {0: (2, "obj")})[0]
+    assert guess.of_answer > task.guesses(model, 5, nothing(task)[5], {0: (2, "obj")})[0].of_answer

@@ -276,7 +276,7 @@ def _from_rules(sentences: Sequence[Sentence], options: Options) -> Any:
     from partita.estimators.parsing.parser import DependencyParser
 
     rules = read_arc_rules(options.rules, share=0.8)
-    say(f"Learning from {len(rules):,} rules")
+    say(f"Learning from the rules of {options.rules}")
     parser = DependencyParser(
         rules=rules,
         features="head.UPOS modifier.UPOS",

@@ -8,9 +8,12 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.distribution.linear_chain import LinearChain
+from partita.estimators.parsing.answers import Labeller
 from partita.estimators.parsing.joint import ArcLabels, arc_label_templates
 from partita.features.arc_keys import KeyMaker
+from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.labelled_arcs import row_places
+from partita.features.matrix import FixedScores
 from partita.kernels.features.arcs import Keys
 from partita.objectives import Counts, Likelihood
 from partita.structures.chains import Chains
@@ -24,19 +27,66 @@ PASSES = 12
 
 
 @dataclass(frozen=True)
+class BaseRelations:
+    """What a trained parser thinks of relations: log p(relation | tree) of words of a corpus."""
+
+    labeller: Labeller
+    words: Words
+    trees: Sequence[IntArray]
+    """The parser's own best heads, for words whose heads are not known."""
+    columns: IntArray
+    """Of each of our relations, the parser's number; -1 if it does not know it."""
+
+    @classmethod
+    def of(cls, parser: Any, sentences: Sequence[Any], names: Sequence[str]) -> "BaseRelations":
+        """Of a trained parser that has labels."""
+        known = {name: number for number, name in enumerate(parser.labels_)}
+        trees = [tree for p in parser.distributions(sentences) for tree in p.best.structures]
+        heads = [tree[0] if isinstance(tree, tuple) else tree for tree in trees]
+        columns = np.array([known.get(name, -1) for name in names])
+        return cls(parser.labeller(), parser.model_.encode(sentences).words, heads, columns)
+
+    def scores(self, sentences: IntArray, heads: Sequence[IntArray]) -> FloatArray:
+        """(n_words, n_relations); one that is not known is as likely as the least likely."""
+        words = self.words.chosen(sentences)
+        model, weights = self.labeller.model, self.labeller.weights
+        table = model.log_probabilities(weights, words, np.concatenate(heads))
+        least = table.min(axis=1, keepdims=True)
+        return np.where(self.columns >= 0, table[:, self.columns], least)
+
+    def completed(self, arcs: Sequence[tuple[int, int, int, str]]) -> FloatArray:
+        """Scores of the relations of known arcs, other heads being the parser's; one row each."""
+        numbers = sorted({sentence for sentence, *_ in arcs})
+        heads = {number: self.trees[number].copy() for number in numbers}
+        for sentence, word, head, _ in arcs:
+            heads[sentence][word] = head
+        table = self.scores(np.array(numbers), [heads[number] for number in numbers])
+        ends = np.cumsum([0, *(len(heads[number]) for number in numbers)]).tolist()
+        first = dict(zip(numbers, ends, strict=False))
+        return table[[first[sentence] + word for sentence, word, *_ in arcs]]
+
+
+@dataclass(frozen=True)
 class RelationModel:
-    """p(relation | head, modifier), whatever the rest of the tree is; of the words of a corpus."""
+    """p(relation | head, modifier), whatever the rest of the tree is; of the words of a corpus.
+
+    Where there is a trained parser, its log-probabilities are added to, as with arcs.
+    """
 
     labels: ArcLabels
     keys: Keys
     first_nodes: IntArray
     """Where each sentence's root stands among the nodes of all."""
+    base: BaseRelations | None = None
 
     @classmethod
-    def of(cls, names: Sequence[str], words: Words) -> "RelationModel":
+    def of(
+        cls, names: Sequence[str], words: Words, base: BaseRelations | None = None
+    ) -> "RelationModel":
         """For relations of these names."""
         maker = KeyMaker.learn(arc_label_templates(tuple(words.columns)), words, 1)
-        return cls(ArcLabels(tuple(names), N_BITS, maker), maker.keys(words), words.first_nodes)
+        labels = ArcLabels(tuple(names), N_BITS, maker)
+        return cls(labels, maker.keys(words), words.first_nodes, base)
 
     @property
     def n_weights(self) -> int:
@@ -52,7 +102,12 @@ class RelationModel:
         numbers = np.array([self.labels.numbers[name] for *_, name in arcs])
         # Every arc on its own: a chain of one word.
         chains = Chains(np.ones(len(arcs), dtype=np.int64), len(self.labels.names), shared=False)
-        features = self.labels.features(self._rows(roots + heads, roots + words + 1))
+        rows = self._rows(roots + heads, roots + words + 1)
+        features: FeatureMap = self.labels.features(rows)
+        if self.base is not None:
+            fixed = self.base.completed(arcs).ravel()
+            scores = FixedScores(fixed.size, np.arange(fixed.size), fixed)
+            features = JoinedFeatures([features, scores])
         targets: dict[str, Any] = {Likelihood.__name__: Counts.of(chains, list(numbers[:, None]))}
         with build_corpus(
             Likelihood(), [Batch(LinearChain, chains, features, targets)], workers=1
@@ -75,6 +130,8 @@ class RelationModel:
         within = np.arange(ends[-1]) - np.repeat(ends - n_words, n_words)
         rows = self._rows(roots + np.concatenate(heads), roots + within + 1)
         scores = self.labels.features(rows).scores(weights).reshape(-1, len(self.labels.names))
+        if self.base is not None:
+            scores = scores + self.base.scores(places, heads)
         p = np.exp(scores - scores.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
         return np.split(p, ends[:-1])

@@ -20,7 +20,7 @@ from partita.features.arc_keys import KeyMaker
 from partita.features.base import JoinedFeatures
 from partita.features.matrix import FixedScores
 from partita.label.ledger import KnownLabels
-from partita.label.relations import RelationModel
+from partita.label.relations import BaseRelations, RelationModel
 from partita.objectives import Entropy
 from partita.objectives.partial import known_heads
 from partita.text.arc_templates import default_arc_templates
@@ -70,7 +70,9 @@ class TreeLearner:
         maker = KeyMaker.learn(default_arc_templates(tuple(words.columns)), words, 1)
         self._model = ParserModel(maker, N_BITS, options.projective, True, columns)
         self._encoded = self._model.encode_words(words)
-        self.relations = RelationModel.of(names, words)
+        is_labelled = base is not None and base.labels_
+        named = BaseRelations.of(base, sentences, names) if is_labelled else None
+        self.relations = RelationModel.of(names, words, named)
         self._bases = None if base is None else list(_base_scores(base, sentences))
         self._n_words = [len(sentence) for sentence in sentences]
 

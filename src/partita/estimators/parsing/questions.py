@@ -113,7 +113,7 @@ class TreeEstimator(Estimator, Runs):
         self._check_fitted()
         if decoder not in ("best", "risk", "joint"):
             raise ValueError(f"decoder is {decoder!r}; expected 'best', 'risk' or 'joint'.")
-        labeller = self._labeller() if decoder == "joint" or self.labels_ else None
+        labeller = self.labeller() if decoder == "joint" or self.labels_ else None
         # Arcs that have labels of their own tell the best tree with its labels at once.
         reranks = decoder == "joint" and self.model_.labels is None
 
@@ -224,7 +224,7 @@ class TreeEstimator(Estimator, Runs):
 
     def predict_labels(self, sentences: Iterable[Any], heads: Heads) -> list[FloatArray]:
         """The probability of every label of every arc of given trees, (n, n_labels)."""
-        labeller, sentences = self._labeller(), listed(sentences)
+        labeller, sentences = self.labeller(), listed(sentences)
         known, _ = trees_of(sentences, heads)
         if not known:
             return []
@@ -322,7 +322,8 @@ class TreeEstimator(Estimator, Runs):
     def _no_parse(self) -> Parse:
         return np.zeros(0, dtype=np.int64), [] if self.labels_ else None
 
-    def _labeller(self) -> Labeller:
+    def labeller(self) -> Labeller:
+        """What gives the arcs of whole trees their labels."""
         self._check_fitted()
         if self.label_model_ is None:
             raise ValueError("this parser has no labels; train it with labels=True.")
@@ -340,7 +341,7 @@ class TreeEstimator(Estimator, Runs):
         """Some trees of each sentence with their best labels, or with some that are drawn."""
         found: Sequence[Sequence[list[str] | None]] = [[None] * len(each) for each in trees]
         if self.labels_:
-            labeller = self._labeller()
+            labeller = self.labeller()
             found = (
                 labeller.best(encoded, trees)
                 if rng is None
