@@ -26,7 +26,7 @@ from partita import Tagger
 from partita.data.constraints import read_constraints
 from partita.data.formats import read_sentences
 from partita.data.schemes import UNKNOWN
-from partita.estimators.tagging.simulation import TaggedCorpus, simulate
+from partita.estimators.tagging.selection import rank, take
 
 ENTROPY = {"entropy_weight": 0.03}
 N_DRAWS = 5
@@ -125,34 +125,50 @@ def half_of_the_tags(setting: Setting, number: int) -> float:
     """The same number of tags, but those of every second word of twice as many sentences."""
     draw = setting.draws[number]
     rng = np.random.default_rng(number)
-    rows: list[list[str]] = []
+    sentences, rows = [], []
     n_left = draw.n_labels
-    for row in setting.tags(draw.pool):
+    for index in rng.permutation(len(draw.pool)):
         if not n_left:
             break
+        sentence = draw.pool[index]
+        [row] = setting.tags([sentence])
         shown = rng.random(len(row)) < 0.5
+        sentences.append(sentence)
         rows.append([tag if keep else UNKNOWN for tag, keep in zip(row, shown, strict=True)])
         n_left = max(n_left - int(shown.sum()), 0)
-    tagger = setting.tagger().fit(draw.pool[: len(rows)], rows)
+    tagger = setting.tagger().fit(sentences, rows)
     return float(tagger.score(setting.dev))
 
 
 def asked(setting: Setting, number: int, strategy: str) -> float:
-    """The same number of tags, of the words that the model itself asks for."""
+    """The same number of tags, of the words that the model itself asks for, round by round.
+
+    Not by `simulate`, which would train a model on all of the pool as well.
+    """
     draw = setting.draws[number]
-    cost = draw.n_labels
-    found = simulate(
-        setting.tagger(),
-        TaggedCorpus(draw.pool, setting.tags(draw.pool)),
-        TaggedCorpus(setting.dev, setting.tags(setting.dev)),
-        strategies=[strategy],
-        seed_words=cost // N_ROUNDS,
-        batch_words=cost // N_ROUNDS,
-        max_words=cost,
-        n_words=SPAN,
-        seed=number,
-    )
-    return float(found.curves[strategy][-1].accuracy)
+    gold = setting.tags(draw.pool)
+    shown = [[UNKNOWN] * len(row) for row in gold]
+    tagger: Tagger | None = None
+    for turn in range(N_ROUNDS):
+        rest = [index for index, row in enumerate(shown) if UNKNOWN in row]
+        ranked = rank(
+            tagger,
+            [draw.pool[index] for index in rest],
+            strategy if tagger is not None else "random",
+            n_words=SPAN,
+            fixed=[shown[index] for index in rest] if tagger is not None else None,
+            seed=number,
+        )
+        n_known = sum(tag != UNKNOWN for row in shown for tag in row)
+        for choice in take(ranked, draw.n_labels * (turn + 1) // N_ROUNDS - n_known):
+            here, words = rest[choice.sentence], slice(choice.first, choice.last + 1)
+            shown[here][words] = gold[here][words]
+        used = [index for index, row in enumerate(shown) if any(tag != UNKNOWN for tag in row)]
+        tagger = setting.tagger(warm_start=tagger).fit(
+            [draw.pool[index] for index in used], [shown[index] for index in used]
+        )
+    assert tagger is not None
+    return float(tagger.score(setting.dev))
 
 
 def ways(setting: Setting) -> dict[str, Callable[[int], float]]:
