@@ -17,6 +17,7 @@ from partita.arrays import Array, IntArray
 from partita.kept import kept_array
 from partita.text.attributes import Attributes
 from partita.text.column_views import ColumnViews
+from partita.text.field_codes import FieldCodes, field_size
 from partita.text.fields import Field, Template
 from partita.text.keys import ABSENT, LARGEST, Combination, KeyTable
 from partita.text.word_features import Encoded, WordFeatures
@@ -185,7 +186,7 @@ class TemplateFeatures(WordFeatures):
                 kept_array(arrays, f"seen{index}.{step}", np.int64, None)
                 for step in range(entry["n_seen"])
             ]
-            sizes = [_size(field, seen, reach) for field in template.fields]
+            sizes = [field_size(field, seen, reach) for field in template.fields]
             combination = Combination(sizes, ranked)
             # The size of the space of keys follows from the sizes: any keys show it.
             combination.keys([np.zeros(1, dtype=np.int64)] * len(sizes))
@@ -234,60 +235,6 @@ class TemplateFeatures(WordFeatures):
         return f"_B-{beyond + 1}" if beyond < reach else f"_B+{beyond - reach + 1}"
 
 
-class FieldCodes:
-    """What fields see at every word of some sentences, as codes."""
-
-    def __init__(self, words: Words, seen: Mapping[str, ColumnViews], reach: int) -> None:
-        self._codes = {name: views.codes(words.columns[name]) for name, views in seen.items()}
-        self._seen = seen
-        self._reach = reach
-        self._n_words = words.n_words
-        self._places: dict[int, IntArray] = {}
-        self._extended: dict[tuple[str, str], IntArray] = {}
-
-    def size(self, field: Field) -> int:
-        """Codes of a field are below this."""
-        return _size(field, self._seen, self._reach)
-
-    def keys(
-        self, template: Template, combination: Combination, *, learn: bool = False
-    ) -> IntArray:
-        """The keys of a template at every word, (most that it has at one, n)."""
-        if not template.fields:
-            return np.zeros((1, int(self._n_words.sum())), dtype=np.int64)
-        return combination.keys([self._at(field) for field in template.fields], learn=learn)
-
-    def _at(self, field: Field) -> IntArray:
-        column = (str(field.column), field.view)
-        if column not in self._extended:
-            size = len(self._seen[column[0]].values[field.view])
-            codes = self._codes[column[0]][field.view]
-            # What lies outside is one thing, even for a view that sees none or several inside.
-            outside = np.full((max(len(codes), 1), 2 * self._reach), ABSENT)
-            outside[0] = size + np.arange(2 * self._reach)
-            inside = np.full((len(outside), codes.shape[1]), ABSENT)
-            inside[: len(codes)] = codes
-            self._extended[column] = np.hstack([inside, outside])
-        return self._extended[column][:, self._offset(field.offset)]
-
-    def _offset(self, offset: int) -> IntArray:
-        """Where each word's neighbour stands; before the first word and after the last, beyond.
-
-        The places beyond the N words are for one, two, ... words before a sentence, then for one,
-        two, ... words behind it.
-        """
-        if offset not in self._places:
-            n_words, n_all = self._n_words, int(self._n_words.sum())
-            lengths = np.repeat(n_words, n_words)
-            position = np.arange(n_all) - np.repeat(np.cumsum(n_words) - n_words, n_words) + offset
-            places = np.arange(n_all) + offset
-            before, behind = position < 0, position >= lengths
-            places[before] = n_all - position[before] - 1
-            places[behind] = n_all + self._reach + (position - lengths)[behind]
-            self._places[offset] = places
-        return self._places[offset]
-
-
 def count_keys(
     templates: Sequence[Template], seen: Mapping[str, ColumnViews], words: Words
 ) -> list[KeyCounts]:
@@ -304,7 +251,7 @@ def count_keys(
 
 def _combination(template: Template, seen: Mapping[str, ColumnViews], reach: int) -> Combination:
     """The keys of a template, all of which fit into one number."""
-    sizes = [_size(field, seen, reach) for field in template.fields]
+    sizes = [field_size(field, seen, reach) for field in template.fields]
     if prod(sizes) >= LARGEST:
         raise ValueError(
             f"the template {template.label} combines so many values that they cannot be counted in "
@@ -340,10 +287,6 @@ def _views(templates: Iterable[Template]) -> dict[str, list[str]]:
 def _reach(templates: Iterable[Template]) -> int:
     """How far a field may look."""
     return max((abs(field.offset) for t in templates for field in t.fields), default=0)
-
-
-def _size(field: Field, seen: Mapping[str, ColumnViews], reach: int) -> int:
-    return len(seen[str(field.column)].values[field.view]) + 2 * reach
 
 
 def _one_table(templates: Iterable[Template]) -> bool:

@@ -6,7 +6,7 @@ how often; and batches, written to the cache. Then training streams through thes
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +60,8 @@ def fit_from_files(
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with heed_interruptions(), held(options.workers):
-            blocks = _words_of(options, files, folder)
-            model = _model(options, blocks, folder)
+            blocks, values = _words_of(options, files, folder)
+            model = _model(options, blocks, values)
             stored = _stored(options, model, blocks, folder)
             training = _trained(options, model, stored, held_out)
     finally:
@@ -102,7 +102,7 @@ class BlockWords:
     path: str
     digest: bytes
     values: Mapping[str, tuple[str, ...]]
-    """The different values of each column, as they came."""
+    """The different values of each column, as they came; nothing once all have heard of them."""
     starts: ChunkStarts
     known: frozenset[Known]
     n_words: int
@@ -115,7 +115,7 @@ class BlockWords:
             n_words = found.arrays[f"n_words{number}"]
             columns = {
                 name: Column(values, found.arrays[f"{name} {number}"])
-                for name, values in self.values.items()
+                for name, values in found.header["values"].items()
             }
             tags = found.arrays[f"{TAGS}{number}"].tolist()
             ends = np.cumsum(n_words).tolist()
@@ -126,14 +126,23 @@ class BlockWords:
             yield Words(n_words, columns), rows
 
 
-def _words_of(options: "Tagger", files: SentenceFiles, folder: Path) -> list[BlockWords]:
+def _words_of(
+    options: "Tagger", files: SentenceFiles, folder: Path
+) -> tuple[list[BlockWords], dict[str, list[str]]]:
+    """The blocks, and all values of each column."""
     columns = tuple(options.columns or default_columns(files.names, options.tag_column))
     reader = _Reader(columns, str(options.tag_column), files.format == "conllu", str(folder))
     blocks = ((number, block) for number, block in enumerate(files.blocks))
-    found = list(in_order(reader, blocks, workers=options.workers))
+    found: list[BlockWords] = []
+    seen: dict[str, dict[str, None]] = {name: {} for name in columns}
+    for block in in_order(reader, blocks, workers=options.workers):
+        for name, values in block.values.items():
+            seen[name].update(dict.fromkeys(values))
+        # The values of all blocks, with their repetitions, would be most of the text.
+        found.append(replace(block, values={}))
     if not sum(block.n_words for block in found):
         raise ValueError("there are no words to learn from; expected at least one sentence.")
-    return found
+    return found, {name: list(values) for name, values in seen.items()}
 
 
 @dataclass(frozen=True)
@@ -164,9 +173,9 @@ class _Reader:
             known |= {_known(row) for row in tags}
             n_all += sum(map(len, tags))
             n_chunks += 1
-        header = {"kind": KIND, "n_chunks": n_chunks, "tags": list(tables[TAGS])}
-        write_model(path, header, arrays)
         values = {name: tuple(tables[name]) for name in self.columns}
+        header = {"kind": KIND, "n_chunks": n_chunks, "tags": list(tables[TAGS])}
+        write_model(path, {**header, "values": values}, arrays)
         return BlockWords(str(path), block.digest(), values, starts, frozenset(known), n_all)
 
     def _tags(self, tags: Sequence[str]) -> list[str]:
@@ -188,7 +197,9 @@ def _known(tags: Sequence[str]) -> Known:
 # ---------------------------------------------------------------------- features
 
 
-def _model(options: "Tagger", blocks: Sequence[BlockWords], folder: Path) -> ChainModel:
+def _model(
+    options: "Tagger", blocks: Sequence[BlockWords], values: Mapping[str, list[str]]
+) -> ChainModel:
     """The second pass: which attributes there are."""
     starts = ChunkStarts()
     for block in blocks:
@@ -197,11 +208,6 @@ def _model(options: "Tagger", blocks: Sequence[BlockWords], folder: Path) -> Cha
     if not names:
         raise ValueError(f"no word has a tag in column {options.tag_column!r}; expected some.")
     scheme = starts.scheme if options.scheme == "auto" else options.scheme
-    columns = list(blocks[0].values)
-    values = {
-        name: list(dict.fromkeys(value for block in blocks for value in block.values[name]))
-        for name in columns
-    }
     templates, usual = _templates(options, values), 1
     if options.features is None and sum(block.n_words for block in blocks) >= MANY_WORDS:
         usual = 2
