@@ -66,11 +66,9 @@ class KeyMaker:
     def restored(cls, header: Mapping[str, Any]) -> "KeyMaker":
         """From what a model file kept."""
         templates = parse_arc_templates("\n".join(kept_texts(header["templates"], "templates")))
-        return cls(
-            templates,
-            KnownValues.restored(header["known"]),
-            tuple(kept_texts(header["kinds"], "kinds")),
-        )
+        fields = [each.field for template in templates for each in template.fields]
+        known = KnownValues.restored(header["known"], fields)
+        return cls(templates, known, tuple(kept_texts(header["kinds"], "kinds")))
 
     @cached_property
     def groups(self) -> dict[str, list[ArcTemplate]]:

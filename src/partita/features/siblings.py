@@ -46,7 +46,8 @@ class SiblingKeyMaker:
     def restored(cls, header: Mapping[str, Any]) -> "SiblingKeyMaker":
         """From what a model file kept."""
         templates = parse_sibling_templates("\n".join(kept_texts(header["templates"], "templates")))
-        return cls(templates, KnownValues.restored(header["known"]))
+        fields = [each.field for template in templates for each in template.fields]
+        return cls(templates, KnownValues.restored(header["known"], fields))
 
     @cached_property
     def ordered(self) -> list[SiblingTemplate]:

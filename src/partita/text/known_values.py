@@ -74,12 +74,15 @@ class KnownValues:
         }
 
     @classmethod
-    def restored(cls, header: Mapping[str, Any]) -> "KnownValues":
-        """From what a model file kept."""
+    def restored(cls, header: Mapping[str, Any], fields: Iterable[Field]) -> "KnownValues":
+        """From what a model file kept; there must be values of all fields."""
         known = {}
         for text, values in header.items():
             field = parse_field(text)
             if field is None:
                 raise ValueError(f"{text!r} is no field.")
             known[str(field.column), field.view] = frozenset(kept_texts(values, text))
+        for needed in fields:
+            if (str(needed.column), needed.view) not in known:
+                raise ValueError(f"there are no known values of {needed.text}.")
         return cls(known)

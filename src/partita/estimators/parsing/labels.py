@@ -86,7 +86,8 @@ class LabelModel(Labels):
     def restored(cls, header: Mapping[str, Any], n_bits: int) -> "LabelModel":
         """From what a model file kept."""
         templates = parse_label_templates("\n".join(kept_texts(header["templates"], "templates")))
-        known = KnownValues.restored(header["known"])
+        fields = [each.field for template in templates for each in template.fields]
+        known = KnownValues.restored(header["known"], fields)
         return cls(tuple(kept_texts(header["names"], "names")), n_bits, templates, known)
 
     def attributes(self, words: Words, heads: IntArray) -> Attributes:

@@ -31,6 +31,7 @@ from partita.features.arc_keys import KeyMaker
 from partita.features.siblings import SiblingKeyMaker
 from partita.kept import kept_array, kept_texts
 from partita.text.arc_templates import ArcDescription, read_arc_template_file
+from partita.text.markers import MARKER
 from partita.training import Penalty
 from partita.training.optimisers import Cosine, Optimiser
 from partita.training.optimisers.stochastic import Stochastic
@@ -284,6 +285,9 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
             KeyMaker.restored(header["arcs"]),
             tuple(kept_texts(header["columns"], "columns")),
         )
+        unseen = {column for column, _ in maker.known.values} - {*columns, MARKER}
+        if unseen:
+            raise ValueError(f"features look at {', '.join(unseen)}, which is no column.")
         joint = ArcLabels.restored(header["labels"], self.label_bits) if header["joint"] else None
         siblings = None
         if header["siblings"] is not None:
