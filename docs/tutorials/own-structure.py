@@ -13,7 +13,8 @@
 # Every dynamic program that adds up the ways to build a thing from smaller things is a forest: a
 # node for every subproblem, an edge for every step, and each step is scored by a cell of an array,
 # or by nothing. `StepStructures` wants to know the arrays, the steps, and how to read and write a
-# structure; sums, best ones, samples and counts follow from that.
+# structure; sums, best ones, samples (also without replacement) and counts follow from that. It is
+# fifty lines, and the distribution behind it twenty-five.
 
 import numpy as np
 

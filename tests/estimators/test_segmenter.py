@@ -116,7 +116,8 @@ def test_entropy_of_sentences_without_tags():
 
 
 def test_the_loss_is_that_of_the_distribution(segmenter):
-    loss = -segmenter.log_prob(WORDS, TAGS).sum() + 0.5 * (segmenter.weights_**2).sum()
+    penalty = segmenter.l2 / 2 * (segmenter.weights_**2).sum()
+    loss = penalty - segmenter.log_prob(WORDS, TAGS).sum()
     assert segmenter.training_.loss == pytest.approx(loss, rel=1e-9)
 
 

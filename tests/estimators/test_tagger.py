@@ -327,7 +327,7 @@ def test_weights_for_observed_pairs_only(tmp_path):
     for attribute in range(names.n_attributes):
         for number, tag in enumerate(found.tags_):
             assert (table[attribute, number] != 0) <= ((attribute, tag) in seen)
-    loss = 0.5 * found.weights_ @ found.weights_ - found.log_prob(WORDS, TAGS).sum()
+    loss = found.l2 / 2 * found.weights_ @ found.weights_ - found.log_prob(WORDS, TAGS).sum()
     np.testing.assert_allclose(found.training_.loss, loss, rtol=1e-9)
     assert found.score(NEW_WORDS, NEW_TAGS) > 0.9
     assert found.explain(NEW_WORDS[0], 0).contributions

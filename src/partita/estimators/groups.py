@@ -94,7 +94,7 @@ class Penalties(Declared):
     """Penalties on large weights."""
 
     l2: float = option(
-        1.0, "l2 / 2 times the squares of the weights is added to the loss", at_least(0)
+        0.1, "l2 / 2 times the squares of the weights is added to the loss", at_least(0)
     )
     l1: float = option(0.0, "l1 times the sizes of the weights is added to the loss", at_least(0))
 

@@ -9,7 +9,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
+from partita.memory import keep_freed_memory
 from partita.structures.part_arrays import VECTOR, PartArray
+
+# Here and not in __init__, since phrase trees, which readers of files need, do without NumPy.
+keep_freed_memory()
 
 Structure = Any
 """Plain integers: tags, heads, (heads, labels) or the hyperedges of a derivation."""
