@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+SingleArray = NDArray[np.float32]
+"""What need not be exact and fills the memory."""
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 Array = NDArray[Any]

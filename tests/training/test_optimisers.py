@@ -20,7 +20,14 @@ from partita.training.optimisers.curvature import Curvature
 from partita.training.optimisers.owlqn import steepest_slope
 from partita.training.penalties import Penalty
 from partita.training.trainer import minimise, train
-from partita.training.vectors import CHUNK, combination, dot, products
+from partita.training.vectors import (
+    CHUNK,
+    combination,
+    dot,
+    norm_of_product,
+    pair_products,
+    row_products,
+)
 from small_corpora import chain_batches
 
 EXACT = {"gradient_tolerance": 1e-10, "loss_tolerance": 0.0}
@@ -143,14 +150,15 @@ def test_the_direction_is_that_of_the_two_loop_recursion():
     hessian = root @ root.T + np.eye(20)
     curvature, pairs = Curvature(memory=4), []
     for _ in range(7):
-        step = rng.normal(size=20)
-        gradient = rng.normal(size=20)
-        pairs = [*pairs, (step, hessian @ step)][-4:]
-        curvature = curvature.updated(step, hessian @ step, gradient)
+        step, gradient = rng.normal(size=(2, 20))
+        change, origin = hessian @ step, (np.zeros(20), np.zeros(20))
+        # As it is remembered, in single precision.
+        pairs = [*pairs, (np.float64(np.float32(step)), np.float64(np.float32(change)))][-4:]
+        curvature = curvature.updated((step, change), origin, gradient)
         np.testing.assert_allclose(
             curvature.direction(gradient), -_two_loops(pairs, gradient), rtol=1e-9
         )
-    changed = curvature.updated(step, -step, 2 * gradient)
+    changed = curvature.updated((step, -step), origin, 2 * gradient)
     np.testing.assert_allclose(
         changed.direction(2 * gradient), 2 * curvature.direction(gradient), rtol=1e-12
     )
@@ -212,15 +220,29 @@ def test_lbfgs_refuses_l1_and_functions_have_no_batches():
 @pytest.mark.parametrize("n", [1, 7, BLOCK - 1, BLOCK + 5, 2 * CHUNK + 3])
 def test_arithmetic_on_vectors(n):
     rng = np.random.default_rng(n)
-    rows = rng.normal(size=(3, n))
+    rows = rng.normal(size=(5, n))
+    singles = rows[:2].astype(np.float32)
     coefficients = np.array([0.5, -2.0, 1.0])
     np.testing.assert_allclose(dot(rows[0], rows[1]), rows[0] @ rows[1], rtol=1e-10, atol=1e-9)
-    one, two = (products(rows, rows, n_threads) for n_threads in (1, 2))
-    np.testing.assert_allclose(one, rows @ rows.T, rtol=1e-10, atol=1e-9)
-    assert one.tobytes() == two.tobytes()
+    one, two = (
+        pair_products(singles, (rows[0], rows[1]), (rows[2], rows[3]), rows[4], n_threads)
+        for n_threads in (1, 2)
+    )
+    step, change = ((rows[k] - rows[k + 2]).astype(np.float32) for k in range(2))
+    np.testing.assert_array_equal(one[:2], [step, change])
+    both, columns = np.array([*singles, step, change]), np.array([step, change, rows[4]])
+    wanted = both.astype(np.float64) @ columns.T
+    np.testing.assert_allclose(one[2], wanted, rtol=1e-10, atol=1e-9)
+    assert one[2].tobytes() == two[2].tobytes()
+    for is_quotient, scaled in ((False, rows[0] * rows[1]), (True, rows[0] / rows[1])):
+        length = norm_of_product(rows[0], rows[1], is_quotient=is_quotient)
+        np.testing.assert_allclose(length, np.linalg.norm(scaled), rtol=1e-12)
     for n_threads in (1, 2):
-        found = combination(coefficients, rows, n_threads)
-        np.testing.assert_allclose(found, coefficients @ rows, atol=1e-12, rtol=0)
+        found = row_products(singles, rows[4], n_threads)
+        np.testing.assert_allclose(found, wanted[:2, 2], rtol=1e-10, atol=1e-9)
+        found = combination(coefficients, singles, rows[2], n_threads)
+        expected = coefficients @ [*singles, rows[2]]
+        np.testing.assert_allclose(found, expected, atol=1e-12, rtol=0)
         for scale in (None, np.abs(rows[2])):
             penalty, gradient = Penalty(l2=0.3, scale=scale), rows[1].copy()
             loss = penalty.add_gradient(rows[0], gradient, n_threads)

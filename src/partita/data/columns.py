@@ -13,6 +13,7 @@ from partita.data.sentences import Sentence
 from partita.data.text import (
     blocks,
     read_text,
+    shared_text,
     source_name,
     write_text,
 )
@@ -104,7 +105,7 @@ def _columns(
             )
         if len(row) != len(names):
             raise _column_error(row, names, separator, start + index, source)
-    return list(zip(*rows, strict=True))
+    return shared_text(zip(*rows, strict=True))
 
 
 def _column_error(

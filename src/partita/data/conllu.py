@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from partita.data.errors import DataError, shown
 from partita.data.sentences import Sentence
-from partita.data.text import blocks, read_text, source_name, write_text
+from partita.data.text import blocks, read_text, shared_text, source_name, write_text
 from partita.files import StrPath
 
 NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -68,7 +68,7 @@ def _sentence(lines: list[str], first: int, source: str) -> Sentence:
         if len(row) != len(NAMES):
             line = start + index + sum(position <= index for position, _ in extras)
             raise _column_error(row, line, source)
-    columns = dict(zip(NAMES, zip(*rows, strict=True), strict=True))
+    columns = dict(zip(NAMES, shared_text(zip(*rows, strict=True)), strict=True))
     return Sentence(
         columns, tuple(lines[:n_before]), tuple(extras), source=source, first_line=start
     )

@@ -38,6 +38,14 @@ inlined = njit(**_internal, forceinline=True)
 Passing an array costs seven words, so that a call of five arrays takes as long as the work itself.
 """
 
+borrowing = njit(**_internal, forceinline=True, _nrt=False)
+"""`inlined`, and the arrays it is given are borrowed: references to them are not counted.
+
+Counting takes an atomic operation at a call for every array, as long as several vector operations;
+mostly LLVM sees that it is idle and drops it, but not where there are branches between. It can
+neither make arrays nor call what makes them; Numba refuses to compile one that returns an array.
+"""
+
 pasted = njit(nogil=True, error_model="numpy", inline="always")
 """A few lines that Numba puts into the text of their callers before it compiles them.
 

@@ -4,9 +4,7 @@ Where a batch is cut depends on the batch alone, so that answers are the same, b
 number of threads.
 """
 
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import singledispatch
 from typing import Any
 
@@ -22,15 +20,12 @@ from partita.structures.forests import Forests
 from partita.structures.joined import JoinedStructures
 from partita.structures.segments import SegmentChains
 from partita.structures.trees import Trees
+from partita.training.threads import is_kept_thread, kept_pool
 
 BLOCK = 2**14
 """Parts of a block: fewer are done before a second thread has begun."""
 MOST_BLOCKS = 16
 """More threads than this gain nothing on the batches that networks are trained on."""
-
-_pools: dict[int, ThreadPoolExecutor] = {}
-# A child process has none of its parent's threads, and would wait for them.
-os.register_at_fork(after_in_child=_pools.clear)
 
 
 def in_blocks(p: Distribution) -> Distribution:
@@ -86,8 +81,6 @@ def _(structures: Forests, sentences: slice) -> Structures:
 def run(function: Callable[..., Any], *iterables: Iterable[Any]) -> Iterable[Any]:
     """`map` by as many threads as PyTorch uses."""
     n_threads = torch.get_num_threads()
-    if n_threads == 1:
+    if n_threads == 1 or is_kept_thread():
         return map(function, *iterables)
-    if n_threads not in _pools:
-        _pools[n_threads] = ThreadPoolExecutor(n_threads, thread_name_prefix="partita")
-    return _pools[n_threads].map(function, *iterables)
+    return kept_pool(n_threads).map(function, *iterables)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from partita.arrays import Array, FloatArray
+from partita.arrays import Array, FloatArray, SingleArray
 from partita.training.contents import (
     Contents,
     ModelFileError,
@@ -172,4 +172,4 @@ def _restored(kind: Any, contents: Contents, name: str) -> Any:
         return tuple(_restored(item, contents, f"{name}.{index}") for index in range(count))
     if kind in (bool, int, float):
         return kind(contents.array(name, np.asarray(kind()).dtype, ()))
-    return contents.array(name, np.float64)
+    return contents.array(name, np.float32 if kind == SingleArray else np.float64)

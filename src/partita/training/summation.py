@@ -10,7 +10,7 @@ beyond the result, keeps three threads busy.
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +20,7 @@ from partita.objectives.base import Objective
 from partita.training.batches import Batch, pulled_back
 from partita.training.interruption import break_if_interrupted
 from partita.training.shards import ChosenBatches
+from partita.training.threads import is_kept_thread, kept_pool
 
 
 @dataclass(frozen=True)
@@ -252,18 +253,21 @@ class _Queue:
 
 
 def _run(sweep: _Sweep, n_threads: int) -> None:
-    if n_threads <= 1:
+    if n_threads <= 1 or is_kept_thread():
         sweep.work(most_waiting=0)
         return
-    with ThreadPoolExecutor(n_threads) as pool:
-        futures = [pool.submit(_work_or_stop, sweep, 2 * n_threads) for _ in range(n_threads)]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            # Also for a second Ctrl-C: the pool waits for its threads, they for nothing any more.
-            sweep.stop()
-            raise
+    futures = [
+        kept_pool(n_threads).submit(_work_or_stop, sweep, 2 * n_threads) for _ in range(n_threads)
+    ]
+    try:
+        for future in futures:
+            future.result()
+    except BaseException:
+        # Also for a second Ctrl-C: the threads end at their next batch.
+        sweep.stop()
+        raise
+    finally:
+        wait(futures)
 
 
 def _work_or_stop(sweep: _Sweep, most_waiting: int) -> None:

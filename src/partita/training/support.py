@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partita.arrays import Array, FloatArray, IntArray
 from partita.features.base import FeatureMap
 from partita.kernels.weights import updates
 from partita.training.interruption import break_if_interrupted
+
+_BYTES = updates.byte_places()
 
 
 @dataclass(frozen=True)
@@ -17,20 +21,31 @@ class Support:
 
     bits: tuple[Array, ...]
     """For each batch, a bit for each block of `updates.WIDTH` weights."""
-    visits: FloatArray
+    visits: NDArray[np.uint32]
     """For each weight, the number of batches that touch it; (n_weights,)."""
 
     def blocks(self, indices: Sequence[int]) -> IntArray:
         """The blocks that some of the batches touch, in order."""
         union = np.bitwise_or.reduce([self.bits[index] for index in indices])
-        return np.flatnonzero(np.unpackbits(union))
+        blocks = np.empty(8 * len(union) + 8, dtype=np.int64)
+        return blocks[: updates.unpack(union, *_BYTES, blocks)]
 
+    @cached_property
     def shares(self) -> FloatArray:
-        """One over the fraction of batches that touch each weight; 0 where none does."""
-        n_batches = float(len(self.bits))
-        return np.divide(
-            n_batches, self.visits, out=np.zeros_like(self.visits), where=self.visits > 0
-        )
+        """One over the fraction of batches that touch each weight, 0 where none does; `padded`."""
+        visits = padded(self.visits)
+        return np.divide(float(len(self.bits)), visits, out=visits, where=visits > 0)
+
+
+def padded(vector: Array) -> FloatArray:
+    """A copy of a vector with zeros behind it, up to whole blocks: what `updates` works on.
+
+    >>> padded(np.ones(9)).shape
+    (16,)
+    """
+    copy = np.empty(-(-len(vector) // updates.WIDTH) * updates.WIDTH)
+    copy[: len(vector)], copy[len(vector) :] = vector, 0.0
+    return copy
 
 
 def find_support(maps: Iterable[FeatureMap], n_weights: int) -> Support:
@@ -38,7 +53,7 @@ def find_support(maps: Iterable[FeatureMap], n_weights: int) -> Support:
 
     Positive random numbers almost surely cancel only where the features themselves cancel.
     """
-    gradient, visits = np.zeros(n_weights), np.zeros(n_weights)
+    gradient, visits = np.zeros(n_weights), np.zeros(n_weights, dtype=np.uint32)
     rng = np.random.default_rng(0)
     bits = []
     for features in maps:

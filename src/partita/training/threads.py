@@ -1,11 +1,30 @@
 """Threads of one process: the results of a function in order, whoever worked them out."""
 
 import os
+import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
+
+_NAME = "partita-thread"
+_pools: dict[int, ThreadPoolExecutor] = {}
+if hasattr(os, "register_at_fork"):  # not on Windows
+    # A forked process has the pools of its parent, but none of their threads.
+    os.register_at_fork(after_in_child=_pools.clear)
+
+
+def kept_pool(n_threads: int) -> ThreadPoolExecutor:
+    """Threads that are kept for the next time: beginning some takes as long as a mini-batch."""
+    if n_threads not in _pools:
+        _pools.setdefault(n_threads, ThreadPoolExecutor(n_threads, thread_name_prefix=_NAME))
+    return _pools[n_threads]
+
+
+def is_kept_thread() -> bool:
+    """Whether this runs in a kept thread, which must not wait for others of its pool."""
+    return threading.current_thread().name.startswith(_NAME)
 
 
 def n_cores() -> int:
@@ -25,7 +44,20 @@ def in_threads(
     [8, 9]
     """
     groups = list(zip(*arguments, strict=True))
-    if n_threads == 1 or len(groups) < 2:
+    if n_threads == 1 or len(groups) < 2 or is_kept_thread():
         return [function(*group) for group in groups]
-    with ThreadPoolExecutor(min(n_threads, len(groups))) as pool:
-        return list(pool.map(lambda group: function(*group), groups))
+    n_used = min(n_threads, len(groups))
+    # A share each rather than a task for every group: waking a thread takes as long as a chunk.
+    shares = [
+        kept_pool(n_threads).submit(_all_of, function, groups[k::n_used]) for k in range(1, n_used)
+    ]
+    try:
+        found = [_all_of(function, groups[::n_used])]
+    finally:
+        wait(shares)
+    found += [share.result() for share in shares]
+    return [found[k % n_used][k // n_used] for k in range(len(groups))]
+
+
+def _all_of(function: Callable[..., Result], groups: Iterable[tuple[Any, ...]]) -> list[Result]:
+    return [function(*group) for group in groups]

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, SingleArray
 from partita.kernels.weights import vectors
 from partita.training.threads import in_threads
 
@@ -42,34 +42,37 @@ def norm(vector: FloatArray, n_threads: int = 1) -> float:
     return float(np.sqrt(dot(vector, vector, n_threads)))
 
 
-def difference(left: FloatArray, right: FloatArray, n_threads: int = 1) -> FloatArray:
-    """left - right.
+def norm_of_product(
+    left: FloatArray, right: FloatArray, n_threads: int = 1, *, is_quotient: bool = False
+) -> float:
+    """The Euclidean length of left * right, or of left / right, which is not written down.
 
-    >>> difference(np.array([1.0, 2.0]), np.array([3.0, 1.0]))
-    array([-2.,  1.])
+    >>> norm_of_product(np.array([1.0, 2.0]), np.array([3.0, 2.0]))
+    5.0
     """
-    out = np.empty_like(left)
+    found = by_chunks(
+        lambda *chunk: vectors.dot_of_products(left, right, is_quotient, *chunk),
+        len(left),
+        n_threads,
+    )
+    return float(np.sqrt(sum(found)))
 
-    def of_chunk(start: int, end: int) -> None:
-        np.subtract(left[start:end], right[start:end], out=out[start:end])
 
-    by_chunks(of_chunk, len(out), n_threads)
-    return out
-
-
-def product(left: FloatArray, right: FloatArray, n_threads: int = 1) -> FloatArray:
-    """left * right, entry by entry.
+def product(
+    left: FloatArray, right: FloatArray, n_threads: int = 1, out: FloatArray | None = None
+) -> FloatArray:
+    """left * right, entry by entry; in `out`, which may be one of them, or in a new array.
 
     >>> product(np.array([1.0, 2.0]), np.array([3.0, 0.5]))
     array([3., 1.])
     """
-    out = np.empty_like(left)
+    result = np.empty_like(left) if out is None else out
 
     def of_chunk(start: int, end: int) -> None:
-        np.multiply(left[start:end], right[start:end], out=out[start:end])
+        np.multiply(left[start:end], right[start:end], out=result[start:end])
 
-    by_chunks(of_chunk, len(out), n_threads)
-    return out
+    by_chunks(of_chunk, len(result), n_threads)
+    return result
 
 
 def moved(
@@ -90,45 +93,73 @@ def moved(
     return out
 
 
-def products(
-    rows: Sequence[FloatArray], columns: Sequence[FloatArray], n_threads: int = 1
-) -> FloatArray:
-    """Dot products of all rows with three columns, (n_rows, 3); reads each vector once.
+def pair_products(
+    rows: Sequence[SingleArray],
+    new: tuple[FloatArray, FloatArray],
+    old: tuple[FloatArray, FloatArray],
+    slope: FloatArray,
+    n_threads: int = 1,
+) -> tuple[SingleArray, SingleArray, FloatArray]:
+    """The differences of two places and their gradients, and dot products; reads each vector once.
 
-    >>> products([np.array([1.0, 2.0])], [np.array([3.0, 4.0]), np.ones(2), np.zeros(2)])
-    array([[11., 3., 0.]])
+    `new` and `old` are weights and gradients. The products are those of all rows, then of both
+    differences, with both differences and with the slope, (n_rows + 2, 3).
+
+    >>> new, old = (np.array([1.0, 3.0]), np.array([0.5, 0.0])), (np.zeros(2), np.zeros(2))
+    >>> step, change, found = pair_products([], new, old, np.array([0.0, 1.0]))
+    >>> step, found
+    (array([1., 3.], dtype=float32), array([[10.  ,  0.5 ,  3.  ],
+           [ 0.5 ,  0.25,  0.  ]]))
+    """
+    step, change = (np.empty(len(slope), dtype=np.float32) for _ in range(2))
+    everything = [*rows, step, change]
+    padded, n_rows = _padded(everything), len(everything)
+    places = new[0], old[0], new[1], old[1], slope, step, change
+
+    def of_chunk(start: int, end: int) -> FloatArray:
+        out = np.zeros((n_rows, 3))
+        vectors.pair_products(padded, n_rows, *places, start, end, out)
+        return out
+
+    return step, change, sum(by_chunks(of_chunk, len(slope), n_threads), np.zeros((n_rows, 3)))
+
+
+def row_products(rows: Sequence[SingleArray], column: FloatArray, n_threads: int = 1) -> FloatArray:
+    """Dot products of all rows with a column, (n_rows,).
+
+    >>> row_products([np.array([1.0, 2.0], np.float32)], np.array([3.0, 4.0]))
+    array([11.])
     """
     padded = _padded(rows)
 
     def of_chunk(start: int, end: int) -> FloatArray:
-        out = np.zeros((len(rows), 3))
-        vectors.products(padded, len(rows), *columns, start, end, out)
+        out = np.zeros(len(rows))
+        vectors.row_products(padded, len(rows), column, start, end, out)
         return out
 
-    total = np.zeros((len(rows), 3))
-    for found in by_chunks(of_chunk, len(columns[0]), n_threads):
-        total += found
-    return total
+    return sum(by_chunks(of_chunk, len(column), n_threads), np.zeros(len(rows)))
 
 
 def combination(
-    coefficients: FloatArray, rows: Sequence[FloatArray], n_threads: int = 1
+    coefficients: FloatArray, rows: Sequence[SingleArray], column: FloatArray, n_threads: int = 1
 ) -> FloatArray:
-    """sum_i coefficients_i rows_i; reads each row once.
+    """sum_i coefficients_i rows_i, and the last coefficient times the column; reads each once.
 
-    >>> combination(np.array([1.0, 2.0]), [np.array([3.0, 4.0]), np.array([1.0, 0.0])])
+    >>> combination(np.array([1.0, 2.0]), [np.array([3.0, 4.0], np.float32)], np.array([1.0, 0.0]))
     array([5., 4.])
     """
-    total = np.zeros(len(rows[0]))
-    padded = _padded(rows)
+    total = np.empty_like(column)
+    padded, factor = _padded(rows), float(coefficients[-1])
     by_chunks(
-        lambda *chunk: vectors.combination(coefficients, padded, len(rows), *chunk, total),
+        lambda *chunk: vectors.combination(
+            coefficients, padded, len(rows), factor, column, *chunk, total
+        ),
         len(total),
         n_threads,
     )
     return total
 
 
-def _padded(rows: Sequence[FloatArray]) -> tuple[FloatArray, ...]:
+def _padded(rows: Sequence[SingleArray]) -> tuple[SingleArray, ...]:
     """As a tuple whose length is a multiple of 16: kernels are compiled for each length."""
     return (*rows, *[rows[0]] * (-len(rows) % 16))

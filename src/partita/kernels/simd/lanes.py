@@ -32,12 +32,15 @@ __all__ = [
     "gather",
     "lane",
     "load",
+    "load_single",
     "maximum",
     "minimum",
     "scatter",
     "select",
     "spread",
+    "square_root",
     "store",
+    "store_single",
     "total",
 ]
 
@@ -72,6 +75,16 @@ def store(array, index, value):
     array.reshape(-1)[index : index + N_LANES] = value
 
 
+def load_single(array, index):
+    """As `load`, from an array of single precision, each number as the double that it is."""
+    return array.reshape(-1)[index : index + N_LANES].astype(np.float64)
+
+
+def store_single(array, index, value):
+    """As `store`, to an array of single precision, each number rounded."""
+    array.reshape(-1)[index : index + N_LANES] = value
+
+
 def broadcast(x):
     """The number x in every lane."""
     return np.full(N_LANES, x, dtype=np.float64)
@@ -90,6 +103,11 @@ def minimum(a, b):
 def select(mask, a, b):
     """a where the comparison `mask` holds, else b, as in `select(a > b, a, b)`."""
     return np.where(mask, a, b)
+
+
+def square_root(value):
+    """The root of every lane."""
+    return np.sqrt(value)
 
 
 def total(value):
@@ -170,6 +188,14 @@ def _emit_select(builder, mask, a, b):
     return builder.select(mask, _spread(builder, a), _spread(builder, b))
 
 
+def _emit_square_root(builder, value):
+    name = f"llvm.sqrt.v{N_LANES}f64"
+    function = builder.module.globals.get(name) or ir.Function(
+        builder.module, ir.FunctionType(_DOUBLES, [_DOUBLES]), name
+    )
+    return builder.call(function, [value])
+
+
 def _emit_total(builder, value):
     index = ir.IntType(32)
     x0, x1, x2, x3 = (builder.extract_element(value, index(k)) for k in range(N_LANES))
@@ -196,6 +222,7 @@ define(
     [signature(LANES, MASK, *pair) for pair in product((LANES, types.float64), repeat=2)],
 )
 define(broadcast, _spread, [signature(LANES, types.float64)])
+define(square_root, _emit_square_root, [signature(LANES, LANES)])
 define(total, _emit_total, [signature(types.float64, LANES)])
 define(lane, ir.IRBuilder.extract_element, [signature(types.float64, LANES, types.intp)])
 
@@ -256,6 +283,47 @@ def _lower_store(context, builder, signature, arguments):
     (array_type, index_type, _), (array, index, value) = signature.args, arguments
     address = _address(context, builder, array_type, array, index_type, index)
     builder.store(value, builder.bitcast(address, _DOUBLES.as_pointer()), align=8)
+    return context.get_dummy_value()
+
+
+_SINGLES = ir.VectorType(ir.FloatType(), N_LANES)
+
+
+def _is_single(array):
+    return isinstance(array, types.Array) and array.dtype == types.float32 and array.layout == "C"
+
+
+@type_callable(load_single)
+def _type_load_single(context):
+    def typer(array, index):
+        return LANES if _is_single(array) and isinstance(index, types.Integer) else None
+
+    return typer
+
+
+@type_callable(store_single)
+def _type_store_single(context):
+    def typer(array, index, value):
+        accepted = _is_single(array) and isinstance(index, types.Integer) and value is LANES
+        return types.void if accepted and array.mutable else None
+
+    return typer
+
+
+@lower_builtin(load_single, types.Array, types.Integer)
+def _lower_load_single(context, builder, signature, arguments):
+    (array_type, index_type), (array, index) = signature.args, arguments
+    address = _address(context, builder, array_type, array, index_type, index)
+    value = builder.load(builder.bitcast(address, _SINGLES.as_pointer()), align=4)
+    return builder.fpext(value, _DOUBLES)
+
+
+@lower_builtin(store_single, types.Array, types.Integer, LanesType)
+def _lower_store_single(context, builder, signature, arguments):
+    (array_type, index_type, _), (array, index, value) = signature.args, arguments
+    address = _address(context, builder, array_type, array, index_type, index)
+    rounded = builder.fptrunc(value, _SINGLES)
+    builder.store(rounded, builder.bitcast(address, _SINGLES.as_pointer()), align=4)
     return context.get_dummy_value()
 
 

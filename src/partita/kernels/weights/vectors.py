@@ -3,8 +3,18 @@
 Sums are taken in lanes, in an order that depends on nothing but the stretch.
 """
 
-from partita.kernels.jit import kernel
-from partita.kernels.simd.lanes import N_LANES, broadcast, load, store, total
+import numpy as np
+
+from partita.kernels.jit import borrowing, kernel
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    broadcast,
+    load,
+    load_single,
+    store,
+    store_single,
+    total,
+)
 
 BLOCK = 2**13
 """Stretches of four vectors of this length stay in a second-level cache together."""
@@ -27,54 +37,133 @@ def dot(left, right, start, end):
 
 
 @kernel
+def dot_of_products(left, right, is_quotient, start, end):
+    """sum_j (left_j right_j)², or of (left_j / right_j)²."""
+    sums = broadcast(0.0)
+    j = start
+    while j + N_LANES <= end:
+        values, others = load(left, j), load(right, j)
+        scaled = values / others if is_quotient else values * others
+        sums = sums + scaled * scaled
+        j += N_LANES
+    result = total(sums)
+    while j < end:
+        scaled = left[j] / right[j] if is_quotient else left[j] * right[j]
+        result += scaled * scaled
+        j += 1
+    return result
+
+
+@borrowing
+def subtract(left, right, start, end, out):
+    """out_j = left_j - right_j, rounded to single precision."""
+    j = start
+    while j + N_LANES <= end:
+        store_single(out, j, load(left, j) - load(right, j))
+        j += N_LANES
+    while j < end:
+        out[j] = left[j] - right[j]
+        j += 1
+
+
+@borrowing
+def row_dot(row, column, start, end):
+    """The dot product of a row of single precision with a column."""
+    even, odd = broadcast(0.0), broadcast(0.0)
+    j = start
+    while j + 2 * N_LANES <= end:
+        even = even + load_single(row, j) * load(column, j)
+        odd = odd + load_single(row, j + N_LANES) * load(column, j + N_LANES)
+        j += 2 * N_LANES
+    result = total(even + odd)
+    while j < end:
+        result += row[j] * column[j]
+        j += 1
+    return result
+
+
+@borrowing
 def three_dots(row, first, second, third, start, end):
-    """The dot products of one row with three columns."""
+    """The dot products of a row with two others and with a column, all but that single."""
     one, two, three = broadcast(0.0), broadcast(0.0), broadcast(0.0)
     j = start
     while j + N_LANES <= end:
-        values = load(row, j)
-        one = one + values * load(first, j)
-        two = two + values * load(second, j)
+        values = load_single(row, j)
+        one = one + values * load_single(first, j)
+        two = two + values * load_single(second, j)
         three = three + values * load(third, j)
         j += N_LANES
     a, b, c = total(one), total(two), total(three)
     while j < end:
-        a += row[j] * first[j]
-        b += row[j] * second[j]
-        c += row[j] * third[j]
+        value = np.float64(row[j])
+        a += value * first[j]
+        b += value * second[j]
+        c += value * third[j]
         j += 1
     return a, b, c
 
 
 @kernel
-def products(rows, n_rows, first, second, third, start, end, out):
-    """out[i] += the dot products of rows[i] with three columns, a block at a time."""
+def pair_products(
+    rows, n_rows, weights, old_weights, gradient, old_gradient, slope, step, change, start, end, out
+):
+    """out[i] += the dot products of rows[i] with step, change and slope, a block at a time.
+
+    On the way, step = weights - old_weights and change = gradient - old_gradient, which are two of
+    the rows.
+    """
     for block in range(start, end, BLOCK):
+        last = min(block + BLOCK, end)
+        subtract(weights, old_weights, block, last, step)
+        subtract(gradient, old_gradient, block, last, change)
         for i in range(n_rows):
-            found = three_dots(rows[i], first, second, third, block, min(block + BLOCK, end))
+            found = three_dots(rows[i], step, change, slope, block, last)
             for column in range(3):
                 out[i, column] += found[column]
 
 
 @kernel
-def combination(coefficients, rows, n_rows, start, end, out):
-    """out_j += sum_i coefficients_i rows_ij, a block at a time."""
+def row_products(rows, n_rows, column, start, end, out):
+    """out[i] += the dot product of rows[i] with a column, a block at a time."""
     for block in range(start, end, BLOCK):
         for i in range(n_rows):
-            add_scaled(coefficients[i], rows[i], block, min(block + BLOCK, end), out)
+            out[i] += row_dot(rows[i], column, block, min(block + BLOCK, end))
 
 
-@kernel
-def add_scaled(factor, row, start, end, out):
-    """out_j += factor row_j."""
+@borrowing
+def add_row(factor, row, start, end, out):
+    """out_j += factor row_j, the row in single precision."""
     factors = broadcast(factor)
     j = start
     while j + N_LANES <= end:
-        store(out, j, load(out, j) + factors * load(row, j))
+        store(out, j, load(out, j) + factors * load_single(row, j))
         j += N_LANES
     while j < end:
         out[j] += factor * row[j]
         j += 1
+
+
+@borrowing
+def scale_into(factor, column, start, end, out):
+    """out_j = factor column_j."""
+    factors = broadcast(factor)
+    j = start
+    while j + N_LANES <= end:
+        store(out, j, factors * load(column, j))
+        j += N_LANES
+    while j < end:
+        out[j] = factor * column[j]
+        j += 1
+
+
+@kernel
+def combination(coefficients, rows, n_rows, factor, column, start, end, out):
+    """out_j = factor column_j + sum_i coefficients_i rows_ij, a block at a time."""
+    for block in range(start, end, BLOCK):
+        last = min(block + BLOCK, end)
+        scale_into(factor, column, block, last, out)
+        for i in range(n_rows):
+            add_row(coefficients[i], rows[i], block, last, out)
 
 
 @kernel

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Generic, TypeVar
 
-from partita.arrays import FloatArray
+from partita.arrays import Array, FloatArray
 from partita.training.corpus import Corpus
 from partita.training.digests import DIGEST, PLAIN, digest
 from partita.training.penalties import Penalty
@@ -32,7 +32,7 @@ class State(ABC):
 
     @property
     @abstractmethod
-    def vectors(self) -> tuple[FloatArray, ...]:
+    def vectors(self) -> tuple[Array, ...]:
         """Its arrays beside the weights, which are all as long as these."""
 
     def fits(self, n_weights: int) -> bool:

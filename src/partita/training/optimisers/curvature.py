@@ -4,14 +4,18 @@ The two-loop recursion (Nocedal & Wright 2006, algorithm 7.4) only combines stor
 coefficients that depend on their dot products. With the dot products at hand, the loops run on
 numbers, and the long vectors are read just twice (Chen, Wang & Zhou 2014, "Large-scale L-BFGS
 using MapReduce"), in blocks.
+
+Steps and changes are kept in single precision, which halves the memory and the reading. They only
+suggest a direction, whose slope and loss are then taken in full: the path is another one in the
+seventh digit, and no longer.
 """
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from partita.arrays import FloatArray
-from partita.training.vectors import combination, products
+from partita.arrays import FloatArray, SingleArray
+from partita.training.vectors import combination, pair_products, row_products
 
 
 @dataclass(frozen=True)
@@ -19,8 +23,8 @@ class Curvature:
     """Pairs (step, change of the gradient), oldest first, and what their products say."""
 
     memory: int
-    steps: tuple[FloatArray, ...] = ()
-    changes: tuple[FloatArray, ...] = ()
+    steps: tuple[SingleArray, ...] = ()
+    changes: tuple[SingleArray, ...] = ()
     gram: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     """Dot products of all vectors, steps first, (2k, 2k)."""
     along: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -44,35 +48,46 @@ class Curvature:
         """The same pairs at another gradient."""
         if not self.n_pairs:
             return self
-        return replace(self, along=products(self.rows, 3 * [gradient], n_threads)[:, 0])
+        return replace(self, along=row_products(self.rows, gradient, n_threads))
 
     def updated(
-        self, step: FloatArray, change: FloatArray, gradient: FloatArray, n_threads: int = 1
+        self,
+        new: tuple[FloatArray, FloatArray],
+        old: tuple[FloatArray, FloatArray],
+        slope: FloatArray,
+        n_threads: int = 1,
     ) -> "Curvature":
-        """With one more pair (and without the oldest), at the new gradient; reads all once."""
+        """With one more pair (and without the oldest), at a new slope; reads all once.
+
+        `new` and `old` are weights and gradients. The slope is the new gradient, or what stands for
+        it where there is a penalty without one.
+        """
         kept = slice(1, None) if self.n_pairs == self.memory else slice(None)
-        steps = (*self.steps[kept], step)
-        changes = (*self.changes[kept], change)
+        before = self.steps[kept] + self.changes[kept]
+        step, change, found = pair_products(before, new, old, slope, n_threads)
+        steps, changes = (*self.steps[kept], step), (*self.changes[kept], change)
         k = len(steps)
-        new = products(steps + changes, [step, change, gradient], n_threads)
-        if not new[k - 1, 1] > 0.0:
+        # The products came with the new step and change at the end.
+        order = [*range(k - 1), 2 * k - 2, *range(k - 1, 2 * k - 2), 2 * k - 1]
+        products = found[order]
+        if not 0.0 < products[k - 1, 1] < np.inf:
             # The loss is not convex along this step; the pair would spoil the directions.
-            return self.with_gradient(gradient, n_threads)
+            return self.with_gradient(slope, n_threads)
         gram = np.empty((2 * k, 2 * k))
-        old = np.flatnonzero(np.arange(2 * k) % k < k - 1)
-        before = self.n_pairs - k + 1 + np.arange(k - 1)
-        source = np.concatenate([before, self.n_pairs + before])
-        gram[np.ix_(old, old)] = self.gram[np.ix_(source, source)]
-        for index, column in ((k - 1, new[:, 0]), (2 * k - 1, new[:, 1])):
+        others = np.flatnonzero(np.arange(2 * k) % k < k - 1)
+        places = self.n_pairs - k + 1 + np.arange(k - 1)
+        source = np.concatenate([places, self.n_pairs + places])
+        gram[np.ix_(others, others)] = self.gram[np.ix_(source, source)]
+        for index, column in ((k - 1, products[:, 0]), (2 * k - 1, products[:, 1])):
             gram[index], gram[:, index] = column, column
-        return Curvature(self.memory, steps, changes, gram, new[:, 2])
+        return Curvature(self.memory, steps, changes, gram, products[:, 2])
 
     def direction(self, gradient: FloatArray, n_threads: int = 1) -> FloatArray:
         """-H gradient, H the estimate of the inverse Hessian; reads all vectors once."""
         if not self.n_pairs:
             return -gradient
         coefficients = self._coefficients()
-        return combination(coefficients, (*self.rows, gradient), n_threads)
+        return combination(coefficients, self.rows, gradient, n_threads)
 
     def _coefficients(self) -> FloatArray:
         """The direction in terms of the stored vectors and the gradient, (2k + 1,).
@@ -99,6 +114,6 @@ class Curvature:
         return coefficients
 
     @property
-    def rows(self) -> tuple[FloatArray, ...]:
+    def rows(self) -> tuple[SingleArray, ...]:
         """All vectors, steps first."""
         return self.steps + self.changes

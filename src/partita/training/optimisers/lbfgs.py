@@ -13,7 +13,7 @@ from partita.training.optimisers.quasi_newton import (
     in_units,
     true_norm,
 )
-from partita.training.vectors import difference, norm
+from partita.training.vectors import norm
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class LBFGS(QuasiNewton):
     """Limited-memory BFGS (Liu & Nocedal 1989) with a strong-Wolfe line search.
 
     An iteration costs one evaluation of the loss, seldom two, and two passes over 2 * `memory`
-    vectors of the length of the weights, which is also the memory that it takes. Options as for
-    `QuasiNewton`.
+    vectors of the length of the weights in single precision, which is also the memory that it
+    takes. Options as for `QuasiNewton`.
     """
 
     def start(self, problem: Problem, weights: FloatArray) -> QuasiNewtonState:
@@ -55,8 +55,8 @@ class LBFGS(QuasiNewton):
         if point is None:
             return replace(state, iteration=state.iteration + 1, stuck=True)
         curvature = curvature.updated(
-            difference(point.weights, state.weights, problem.n_threads),
-            difference(point.gradient, state.gradient, problem.n_threads),
+            (point.weights, point.gradient),
+            (state.weights, state.gradient),
             point.gradient,
             problem.n_threads,
         )
@@ -77,8 +77,9 @@ class LBFGS(QuasiNewton):
         self, problem: Problem, state: QuasiNewtonState, curvature: Curvature
     ) -> Point | None:
         # Before anything is known of the curvature, a step of length one at most.
-        length = norm(state.gradient, problem.n_threads)
-        first = 1.0 if curvature.n_pairs else 1.0 / max(length, 1.0)
+        first = 1.0
+        if not curvature.n_pairs:
+            first /= max(norm(state.gradient, problem.n_threads), 1.0)
         return line_search(
             lambda weights: problem.value_and_gradient(weights, state.iteration),
             state.weights,

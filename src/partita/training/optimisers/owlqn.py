@@ -55,7 +55,10 @@ class OWLQN(QuasiNewton):
             return replace(state, iteration=state.iteration + 1, stuck=True)
         slope = steepest_slope(problem, found.weights, found.gradient)
         curvature = curvature.updated(
-            found.weights - state.weights, found.gradient - state.gradient, slope, problem.n_threads
+            (found.weights, found.gradient),
+            (state.weights, state.gradient),
+            slope,
+            problem.n_threads,
         )
         return _state(problem, state.iteration + 1, found, curvature, state.units, state)
 

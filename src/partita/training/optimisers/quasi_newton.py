@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partita.arrays import FloatArray
+from partita.arrays import Array, FloatArray
 from partita.training.optimisers.base import Optimiser, Problem, State, share_of
 from partita.training.optimisers.curvature import Curvature
 from partita.training.optimisers.scaling import ScaledProblem, find_units
-from partita.training.vectors import norm, product
+from partita.training.vectors import norm, norm_of_product, product
 
 WINDOW = 10
 """Iterations over which the fall of the loss is judged: single ones can be short by chance."""
@@ -32,7 +32,7 @@ class QuasiNewtonState(State):
     """No step lowers the loss any more."""
 
     @property
-    def vectors(self) -> tuple[FloatArray, ...]:
+    def vectors(self) -> tuple[Array, ...]:
         """The gradient, the steps and changes remembered, and the units."""
         return (self.gradient, *self.curvature.rows, *([self.units] if self.units.size else []))
 
@@ -84,7 +84,8 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
 
     def reason_to_stop(self, problem: Problem, state: QuasiNewtonState) -> str | None:
         """At the minimum, at the limit of the arithmetic, or at the last iteration."""
-        limit = self.gradient_tolerance * max(1.0, norm(self.model(state), problem.n_threads))
+        length = _length(state, problem.n_threads)
+        limit = self.gradient_tolerance * max(1.0, length)
         settled = not problem.changes_at(state.iteration)
         if settled and state.gradient_norm <= limit:
             return (
@@ -124,7 +125,16 @@ def in_units(problem: Problem, units: FloatArray) -> Problem:
 
 def true_norm(gradient: FloatArray, units: FloatArray, n_threads: int = 1) -> float:
     """The norm that a gradient has where all units are 1."""
-    return norm(product(gradient, 1.0 / units, n_threads) if units.size else gradient, n_threads)
+    if not units.size:
+        return norm(gradient, n_threads)
+    return norm_of_product(gradient, units, n_threads, is_quotient=True)
+
+
+def _length(state: QuasiNewtonState, n_threads: int) -> float:
+    """The norm of the weights where all units are 1."""
+    if not state.units.size:
+        return norm(state.weights, n_threads)
+    return norm_of_product(state.weights, state.units, n_threads)
 
 
 def _is_idle(state: QuasiNewtonState) -> bool:

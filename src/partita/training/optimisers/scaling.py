@@ -53,7 +53,9 @@ class ScaledProblem(Problem):
         """The loss, and its gradient times the units."""
         place = product(weights, self._units, self.n_threads)
         loss, gradient = self._problem.value_and_gradient(place, iteration)
-        return loss, product(gradient, self._units, self.n_threads)
+        # The gradient is this call's own and can be overwritten, unless another process lent it.
+        out = gradient if gradient.flags.writeable else None
+        return loss, product(gradient, self._units, self.n_threads, out)
 
     def changes_at(self, iteration: int) -> bool:
         """As the problem itself."""

@@ -22,6 +22,7 @@ from partita.kernels.weights import updates
 from partita.training.corpus import Corpus
 from partita.training.optimisers.base import Optimiser, Problem, State, share_of
 from partita.training.optimisers.schedules import InverseTime, Rate, as_rate
+from partita.training.support import padded
 from partita.training.threads import in_threads
 
 
@@ -45,7 +46,7 @@ class StochasticState(State):
         return (self.drift, *self.memory)
 
 
-CHUNK = 2**13
+CHUNK = 2**12
 """Blocks of weights that a thread moves at a time."""
 
 
@@ -55,9 +56,9 @@ class Step(NamedTuple):
     blocks: IntArray
     """Where the gradient can differ from 0."""
     gradient: FloatArray
-    """(n_weights,); cleared by the step."""
+    """Cleared by the step; `padded`, as all vectors of a pass."""
     share: FloatArray
-    """For each weight, the share of the penalty to be paid at a visit."""
+    """For each weight, the share of the penalty to be paid at a visit; empty without a penalty."""
     update: updates.Update
 
 
@@ -104,7 +105,10 @@ class Stochastic(Optimiser[StochasticState]):
 
     @abstractmethod
     def move(self, step: Step, state: StochasticState) -> float:
-        """One step, in place: moves the state's weights; gives the squared norm of the gradient."""
+        """One step, in place: moves the state's weights; gives the squared norm of the gradient.
+
+        The state's vectors are `padded`.
+        """
 
     def accepts(self, state: StochasticState) -> bool:
         """It remembers as much as the method needs."""
@@ -122,30 +126,39 @@ class Stochastic(Optimiser[StochasticState]):
         corpus = _check(problem)
         rng = np.random.default_rng([problem.seed, state.iteration])
         order = rng.permutation(len(corpus.batch_sizes)).tolist()
-        share = corpus.support.shares() / corpus.n_sentences
-        if problem.penalty.scale is not None:
-            share *= problem.penalty.scale
-        new, gradient = _copied(state), np.zeros_like(state.weights)
+        n_weights, averages = corpus.n_weights, self._averages(state)
+        share = _share_of_penalty(problem, corpus)
+        new = _padded(state, averages)
+        gradient = np.zeros_like(new.weights)
         running = corpus.running_totals(state.weights, state.iteration)
         loss = squares = 0.0
         for start in range(0, len(order), self.batches_per_step):
             chosen = order[start : start + self.batches_per_step]
-            loss += corpus.add_mini_batch(new.weights, chosen, state.iteration, running, gradient)
+            loss += corpus.add_mini_batch(
+                new.weights[:n_weights], chosen, state.iteration, running, gradient[:n_weights]
+            )
             update = self._update(problem, corpus, chosen, new)
             step = Step(corpus.support.blocks(chosen), gradient, share, update)
             squares += self._moved(step, new, corpus.n_threads)
-            averaged = self.average_from is not None and state.iteration >= self.average_from
-            new = replace(new, n_steps=new.n_steps + 1, n_averaged=new.n_averaged + averaged)
+            new = replace(new, n_steps=new.n_steps + 1, n_averaged=new.n_averaged + averages)
             corpus.watcher((start + len(chosen)) / len(order))
+        weights = new.weights[:n_weights]
         loss += corpus.running_loss(running, state.iteration)
-        loss += problem.penalty.smooth(new.weights) + problem.penalty.absolute(new.weights)
+        loss += problem.penalty.smooth(weights) + problem.penalty.absolute(weights)
         return replace(
             new,
             iteration=state.iteration + 1,
+            weights=weights,
             loss=loss,
             gradient_norm=float(np.sqrt(squares / (new.n_steps - state.n_steps))),
+            drift=new.drift[:n_weights],
+            memory=tuple(vector[:n_weights] for vector in new.memory),
             fall=state.loss - loss,
         )
+
+    def _averages(self, state: StochasticState) -> bool:
+        """Whether the average covers the pass that follows a state."""
+        return self.average_from is not None and state.iteration >= self.average_from
 
     def reason_to_stop(self, problem: Problem, state: StochasticState) -> str | None:
         """The passes were made, or the loss of a pass hardly changes."""
@@ -191,8 +204,8 @@ class Stochastic(Optimiser[StochasticState]):
         steps_per_pass = -(-len(corpus.batch_sizes) // self.batches_per_step)
         return updates.Update(
             normaliser=1.0 / float(corpus.batch_sizes[list(chosen)].sum()),
-            l2=float(problem.penalty.l2),
-            l1=float(problem.penalty.l1),
+            l2=float(problem.penalty.l2) / corpus.n_sentences,
+            l1=float(problem.penalty.l1) / corpus.n_sentences,
             rate=as_rate(self.rate).at(state.n_steps, steps_per_pass * self.n_iterations),
             age=float(state.n_averaged),
         )
@@ -269,11 +282,21 @@ def _check(problem: Problem) -> Corpus:
     return corpus
 
 
-def _copied(state: StochasticState) -> StochasticState:
+def _share_of_penalty(problem: Problem, corpus: Corpus) -> FloatArray:
+    """For each weight what it pays at a visit, times that of one sentence; empty for nothing."""
+    penalty = problem.penalty
+    if not penalty.l2 and not penalty.l1:
+        return np.zeros(0)
+    shares = corpus.support.shares
+    return shares if penalty.scale is None else shares * padded(penalty.scale)
+
+
+def _padded(state: StochasticState, averages: bool) -> StochasticState:
     """A state whose arrays a pass may overwrite, so that the old one stays whole."""
     return replace(
         state,
-        weights=state.weights.copy(),
-        drift=state.drift.copy(),
-        memory=tuple(array.copy() for array in state.memory),
+        weights=padded(state.weights),
+        # Nobody looks at the drift of a pass that is not averaged.
+        drift=padded(state.drift) if averages else state.drift,
+        memory=tuple(map(padded, state.memory)),
     )

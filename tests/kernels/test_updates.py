@@ -1,0 +1,72 @@
+"""Mini-batch updates in lanes, against their formulas in NumPy."""
+
+import numpy as np
+import pytest
+
+from partita.kernels.weights import updates
+from partita.training.support import padded
+
+N_WEIGHTS = 45  # five whole blocks and a part of one
+TOUCHED = np.array([0, 2, 5])
+
+
+def shrunk(values, thresholds):
+    return np.sign(values) * np.maximum(np.abs(values) - thresholds, 0.0)
+
+
+def plain(method, gradient, share, update, means_of, weights, squares, means):
+    """New weights, squares and means of the touched weights whose gradient is not 0."""
+    g = update.normaliser * gradient + update.l2 * share * weights
+    if method == "sgd":
+        rate, step = update.rate, g
+    elif method == "adagrad":
+        squares = squares + g * g
+        rate, step = update.rate / np.sqrt(squares), g
+    else:
+        means = means_of.momentum * means + (1 - means_of.momentum) * g
+        squares = means_of.decay * squares + (1 - means_of.decay) * g * g
+        rate, step = update.rate / (np.sqrt(squares) + means_of.floor), means
+    return g, shrunk(weights - rate * step, rate * update.l1 * share), squares, means
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.3])
+@pytest.mark.parametrize("has_penalty", [True, False])
+@pytest.mark.parametrize("method", ["sgd", "adagrad", "adam"])
+def test_lanes_follow_the_formulas(method, has_penalty, l1):
+    rng = np.random.default_rng(0)
+    share = rng.random(N_WEIGHTS) + 1.0 if has_penalty else np.zeros(N_WEIGHTS)
+    penalty = (0.2, l1) if has_penalty else (0.0, 0.0)
+    update = updates.Update(0.5, *penalty, rate=0.1, age=3.0)
+    means_of = updates.Means(0.9, 0.99, 1e-8)
+    weights, drift, means, gradient = rng.normal(size=(4, N_WEIGHTS))
+    squares = rng.random(N_WEIGHTS)
+    gradient[rng.random(N_WEIGHTS) < 0.3] = 0.0
+    visited = np.isin(np.arange(N_WEIGHTS) // updates.WIDTH, TOUCHED) & (gradient != 0.0)
+    g, *expected = plain(method, gradient, share, update, means_of, weights, squares, means)
+    expected = [
+        np.where(visited, new, old)
+        for new, old in zip(expected, (weights, squares, means), strict=True)
+    ]
+
+    arrays = [padded(vector) for vector in (weights, drift, squares, means)]
+    cleared, given = padded(gradient), padded(share) if has_penalty else np.zeros(0)
+    move = {"sgd": updates.sgd, "adagrad": updates.adagrad, "adam": updates.adam}[method]
+    memory = arrays[2 : {"sgd": 2, "adagrad": 3, "adam": 4}[method]]
+    rest = (means_of,) if method == "adam" else ()
+    found = move(TOUCHED, cleared, given, update, *rest, *arrays[:2], *memory)
+
+    np.testing.assert_allclose(found, (g[visited] ** 2).sum(), rtol=1e-14)
+    results = [array[:N_WEIGHTS] for array in (arrays[0], arrays[2], arrays[3])]
+    for result, wanted in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-14, atol=1e-15)
+    moved = drift + 3.0 * (expected[0] - weights)
+    np.testing.assert_allclose(arrays[1][:N_WEIGHTS], moved, rtol=1e-13, atol=1e-15)
+    still = ~np.isin(np.arange(N_WEIGHTS) // updates.WIDTH, TOUCHED)
+    np.testing.assert_array_equal(cleared[:N_WEIGHTS], np.where(still, gradient, 0.0))
+
+
+def test_bits_are_blocks():
+    is_set = np.random.default_rng(1).random(100) < 0.4
+    blocks = np.empty(112, dtype=np.int64)
+    n = updates.unpack(np.packbits(is_set), *updates.byte_places(), blocks)
+    np.testing.assert_array_equal(blocks[:n], np.flatnonzero(is_set))
