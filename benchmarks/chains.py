@@ -8,7 +8,7 @@ own. Run it with `make bench-chains`.
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
-from benchmarks.timing import Table, best_time, dgemm_rate, optional, write_json
+from benchmarks.timing import Table, aim, best_time, dgemm_rate, optional, write_json
 
 # isort: split
 import numpy as np
@@ -218,13 +218,69 @@ def entropy_gradient_table():
     return table
 
 
+def lengths_table():
+    """What a batch loses whose sentences are of unlike length: words a microsecond."""
+    table = Table("Sentences of 25 words, and of 5 to 45: words in a microsecond, kernel alone")
+    for n_tags in N_TAGS:
+        row = {"tags": n_tags}
+        mixed = np.random.default_rng(1).permutation(np.linspace(5, 45, N_SENTENCES).astype(int))
+        for name, n_words in (("like", np.full(N_SENTENCES, N_WORDS)), ("unlike", mixed)):
+            chains = Chains(n_words, n_tags, shared=True)
+            scores = np.zeros(chains.n_parts)
+            seconds = best_time(lambda c=chains, x=scores: c.infer(x), 200)
+            row[name] = n_words.sum() / seconds / 1e6
+        table.add(**row, **{"unlike / like": row["unlike"] / row["like"]})
+    return table
+
+
+def found_lines(marginals, derived, lengths):
+    """For the top of the page: what was found, and what we aim at."""
+    rows = {(row["transitions"], row["tags"]): row for row in marginals.rows}
+    products = {(row["transitions"], row["tags"]): row for row in derived.rows}
+    share = float(rows["shared", 45]["its share of dgemm"].rstrip("%"))
+    aims = [
+        aim("chain, 45 tags: per cent of NumPy's matrix product", share, least=65),
+        aim(
+            "chain, 45 tags: covariance product over marginals",
+            products["shared", 45]["covariance product"],
+            most=1.7,
+        ),
+        *(
+            aim(
+                f"chain, {row['tags']} tags: speed on unlike lengths over like ones",
+                row["unlike / like"],
+                least=0.8,
+            )
+            for row in lengths.rows
+        ),
+    ]
+    headlines = [
+        {
+            "what": f"chain, {tags} tags, transitions {transitions}, arrays in, marginals out",
+            "ours": f"{row['partita']:.3g} µs a sentence of 25 words",
+            "peers": ", ".join(
+                f"{name} {row[f'{name} / partita']:.3g} times that"
+                for name in ("torch-struct", "pytorch-crf", "hmmlearn's C++")
+                if name in row
+            ),
+        }
+        for (transitions, tags), row in rows.items()
+    ]
+    return headlines, aims
+
+
 def main():
     """Measure, print, and write benchmarks/results/chains.json."""
     warnings.simplefilter("ignore")
-    tables = [marginals_table(dgemm_rate()), derived_table(), entropy_gradient_table()]
+    tables = [
+        marginals_table(dgemm_rate()),
+        derived_table(),
+        lengths_table(),
+        entropy_gradient_table(),
+    ]
     for table in tables:
         print(table)
-    print("\nwritten to", write_json("chains", tables))
+    print("\nwritten to", write_json("chains", tables, *found_lines(*tables[:3])))
 
 
 if __name__ == "__main__":

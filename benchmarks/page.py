@@ -129,13 +129,19 @@ def names() -> list[str]:
 
 
 def summary(sections: list[Section]) -> str:
-    """The lines that benchmarks put first, see `write_json`."""
-    table = Table("In short, each line from the section that it names")
+    """The lines that benchmarks put first, and what they aim at; see `write_json`."""
+    short = Table("In short, each line from the section that it names")
+    missed = Table("Where we lose: what we aim at and do not reach")
+    reached = Table("What we aim at and reach")
     for section in sections:
+        anchor = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")
+        link = f"[{section.title}](#{anchor})"
         for line in section.result.get("headlines", ()):
-            anchor = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")
-            table.add(**line, section=f"[{section.title}](#{anchor})")
-    return f"{table}\n\n" if table.rows else ""
+            short.add(**line, section=link)
+        for line in section.result.get("aims", ()):
+            row = {name: line[name] for name in ("what", "aim", "found")}
+            (reached if line["reached"] == "yes" else missed).add(**row, section=link)
+    return "".join(f"{table}\n\n" for table in (short, missed, reached) if table.rows)
 
 
 TABLE = re.compile(r"(<!-- table of (\w+): (.*?) -->\n).*?(<!-- end of table -->)", re.DOTALL)

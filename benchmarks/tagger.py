@@ -1,4 +1,4 @@
-"""Taggers beside python-crfsuite: accuracy, time, memory; and what few or no labels can do.
+"""Taggers beside python-crfsuite: accuracy and time; and what few or no labels can do.
 
     python -m benchmarks.tagger [DATA] [--quick] [--speed]
 
@@ -6,11 +6,11 @@ DATA is a folder with conll2000/train.txt, ud_en_ewt/*.conllu, cora_citations an
 the variable PARTITA_DATA). CoNLL-2000 has no development part: the last tenth of its training part
 is one here, and training sees the first nine tenths. Both libraries get the same attributes
 (python-crfsuite as lists of names, all pairs with tags as here) and the same penalty, so that they
-seek the same optimum. After the times come `benchmarks.semisupervised` and `benchmarks.active`,
+seek the same optimum (how soon they come near it, and in how much memory, is
+`benchmarks.crfsuite`). After the times come `benchmarks.semisupervised` and `benchmarks.active`,
 which take longest and have commands of their own; --speed leaves them out.
 """
 
-import subprocess
 import sys
 import tempfile
 import time
@@ -88,7 +88,8 @@ def beside_crfsuite(task: Task, n_iterations: int, **options: Any) -> Table:
     table = Table(f"{task.name}: {n_iterations} iterations of L-BFGS at the same attributes")
     for pairs, n_threads in (("all", 1), ("all", 2), ("observed", 1), ("observed", 2)):
         tagger = Tagger(tag_column=task.column, progress=False, workers=n_threads, **options)
-        tagger.set_params(max_iterations=n_iterations, pairs=pairs).fit(task.train)
+        # CRFsuite allows any tag after any other.
+        tagger.set_params(max_iterations=n_iterations, pairs=pairs, scheme=None).fit(task.train)
         assert tagger.training_ is not None
         table.add(
             library=f"partita, {pairs} weights",
@@ -116,8 +117,8 @@ def _crfsuite(
     pycrfsuite: Any, tagger: Tagger, task: Task, n_iterations: int, *, dense: bool
 ) -> dict[str, Any]:
     """One run of CRFsuite, `dense` with a weight for every attribute and tag, as Partita has."""
-    train, dev = (_names(tagger, part) for part in (task.train, task.dev))
-    trainer = _trainer(pycrfsuite, train, task, tagger.l2, n_iterations, dense=dense)
+    train, dev = (attribute_names(tagger, part) for part in (task.train, task.dev))
+    trainer = crfsuite_trainer(pycrfsuite, train, task, tagger.l2, n_iterations, dense=dense)
     with tempfile.NamedTemporaryFile() as file:
         trainer.train(file.name)
         other = pycrfsuite.Tagger()
@@ -141,7 +142,7 @@ def _crfsuite(
     }
 
 
-def _trainer(
+def crfsuite_trainer(
     pycrfsuite: Any,
     rows: Iterable[Any],
     task: Task,
@@ -165,7 +166,7 @@ def _trainer(
     return trainer
 
 
-def _names(tagger: Tagger, sentences: Sentences) -> list[list[list[str]]]:
+def attribute_names(tagger: Tagger, sentences: Sentences) -> list[list[list[str]]]:
     """The attributes of every word by name, as python-crfsuite wants them."""
     features = tagger.model_.features
     assert isinstance(features, TemplateFeatures)
@@ -179,43 +180,6 @@ def _names(tagger: Tagger, sentences: Sentences) -> list[list[list[str]]]:
         result.append(words[start : start + len(sentence)])
         start += len(sentence)
     return result
-
-
-def from_file(read: Callable[[], Task], n_iterations: int) -> Table:
-    """From a file to a trained model with CRF++'s chunking template, to the same loss."""
-    table = Table(f"From file to model, CRF++'s template, {n_iterations} iterations")
-    start = time.perf_counter()
-    task = read()
-    tagger = Tagger(tag_column=task.column, progress=False, features=TEMPLATE, workers=1)
-    tagger.set_params(max_iterations=n_iterations).fit(task.train)
-    seconds = time.perf_counter() - start
-    assert tagger.training_ is not None
-    history = tagger.training_.history
-    before = seconds - history[-1].seconds
-    table.add(
-        library="partita", seconds=seconds, seconds_before_training=before, loss=history[-1].loss
-    )
-    pycrfsuite = optional("pycrfsuite")
-    if pycrfsuite is not None:
-        start = time.perf_counter()
-        task = read()
-        rows = [plain_names(sentence) for sentence in task.train]
-        trainer = _trainer(pycrfsuite, rows, task, tagger.l2, n_iterations, dense=True)
-        before_theirs = time.perf_counter() - start
-        with tempfile.NamedTemporaryFile() as file:
-            trainer.train(file.name)
-        loss = trainer.logparser.last_iteration["loss"]
-        table.add(
-            library="python-crfsuite, all weights",
-            seconds=time.perf_counter() - start,
-            seconds_before_training=before_theirs,
-            loss=loss,
-        )
-        # The paths differ; so when was our loss as low as theirs in the end?
-        reached = [record.seconds + before for record in history if record.loss <= loss]
-        table.rows[0]["seconds_to_their_loss"] = reached[0] if reached else "not reached"
-    print(table, file=sys.stderr)
-    return table
 
 
 def plain_names(sentence: Any) -> list[list[str]]:
@@ -256,7 +220,7 @@ def dictionaries(task: Task, n_iterations: int) -> Table:
     table.add(library="partita", words_per_second=n_words / best_time(lambda: tagger.predict(dev)))
     pycrfsuite = optional("pycrfsuite")
     if pycrfsuite is not None:
-        trainer = _trainer(pycrfsuite, train, task, tagger.l2, n_iterations, dense=True)
+        trainer = crfsuite_trainer(pycrfsuite, train, task, tagger.l2, n_iterations, dense=True)
         with tempfile.NamedTemporaryFile() as file:
             trainer.train(file.name)
             other = pycrfsuite.Tagger()
@@ -290,38 +254,6 @@ def as_dictionary(words: Sequence[str], place: int) -> dict[str, Any]:
     return features
 
 
-def memory(data: Path, quick: bool) -> Table:
-    """Peak memory of a process that reads and trains, CRF++'s template on CoNLL-2000."""
-    table = Table("CoNLL-2000, CRF++'s template: peak memory of the process, 5 iterations")
-    for library in ("nothing", "partita", "python-crfsuite, all weights"):
-        command = [sys.executable, "-m", "benchmarks.tagger", str(data), "--memory", library]
-        found = subprocess.run(
-            command + ["--quick"] * quick, capture_output=True, text=True, check=False
-        )
-        if found.returncode == 0:
-            name = "reading alone" if library == "nothing" else library
-            table.add(library=name, gigabytes=int(found.stdout) / 2**20)
-    print(table, file=sys.stderr)
-    return table
-
-
-def _measured(library: str, data: Path, quick: bool) -> None:
-    """What `memory` runs in a process of its own: prints the peak in kilobytes."""
-    task = read_chunking(data, quick)
-    if library == "partita":
-        tagger = Tagger(tag_column=task.column, features=TEMPLATE, progress=False)
-        tagger.set_params(max_iterations=5).fit(task.train)
-    elif library != "nothing":
-        pycrfsuite = optional("pycrfsuite")
-        rows = (plain_names(sentence) for sentence in task.train)
-        trainer = _trainer(pycrfsuite, rows, task, 1.0, 5, dense=True)
-        with tempfile.NamedTemporaryFile() as file:
-            trainer.train(file.name)
-    # Not getrusage, whose peak may be that of the process which started this one.
-    status = Path("/proc/self/status").read_text().splitlines()
-    print(next(line.split()[1] for line in status if line.startswith("VmHWM")))
-
-
 def speed_tables(data: Path, quick: bool) -> list[Table]:
     """Everything that is measured in seconds."""
     most = {"max_iterations": 10 if quick else 150}
@@ -341,16 +273,12 @@ def speed_tables(data: Path, quick: bool) -> list[Table]:
         ),
         beside_crfsuite(tagging(), n_iterations),
         beside_crfsuite(chunking(), n_iterations, features=TEMPLATE),
-        from_file(chunking, 10 if quick else 100),
         dictionaries(tagging(), n_iterations),
-        memory(data, quick),
     ]
 
 
 def main() -> None:
     data, quick = data_folder(), "--quick" in sys.argv[1:]
-    if "--memory" in sys.argv:
-        return _measured(sys.argv[sys.argv.index("--memory") + 1], data, quick)
     parts: dict[str, Callable[[], list[Table]]] = {"tagger": lambda: speed_tables(data, quick)}
     if "--speed" not in sys.argv:
         few = number_after("--unlabelled")
@@ -362,7 +290,6 @@ def main() -> None:
             print(table)
         if not quick:
             print(f"\nWritten to {write_json(name, tables)}")
-    return None
 
 
 if __name__ == "__main__":

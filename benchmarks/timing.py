@@ -96,6 +96,27 @@ class Table:
         return "\n".join(lines)
 
 
+def aim(
+    what: str, found: float, *, least: float | None = None, most: float | None = None
+) -> dict[str, Any]:
+    """What we aim at, what was found, and whether that is enough; for `write_json`."""
+    wanted = [] if least is None else [f"at least {least:,.4g}"]
+    wanted += [] if most is None else [f"at most {most:,.4g}"]
+    enough = (least is None or found >= least) and (most is None or found <= most)
+    return {
+        "what": what,
+        "aim": " and ".join(wanted),
+        "found": f"{found:,.4g}",
+        "reached": "yes" if enough else "no",
+    }
+
+
+def peak_gigabytes() -> float:
+    """The most memory that this process has had; not getrusage, which may give its parent's."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in status if line.startswith("VmHWM"))) / 2**20
+
+
 def measured_commit() -> str | None:
     """The commit of the sources, with a plus sign behind it if they have changed since."""
     folder = Path(__file__).parent
@@ -110,10 +131,16 @@ def measured_commit() -> str | None:
     return found[0] + ("+" if found[1] else "")
 
 
-def write_json(name: str, tables: list[Table], headlines: Sequence[dict[str, Any]] = ()) -> Path:
+def write_json(
+    name: str,
+    tables: list[Table],
+    headlines: Sequence[dict[str, Any]] = (),
+    aims: Sequence[dict[str, Any]] = (),
+) -> Path:
     """Write tables, machine and commit to benchmarks/results/NAME.json.
 
-    `headlines` are lines for the summary on top of the page: what, ours, peers.
+    `headlines` are lines for the summary on top of the page: what, ours, peers. Of the `aims`
+    (see `aim`), the page lists those that are missed first.
     """
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
@@ -121,6 +148,7 @@ def write_json(name: str, tables: list[Table], headlines: Sequence[dict[str, Any
         "commit": measured_commit(),
         "machine": machine(),
         "headlines": list(headlines),
+        "aims": list(aims),
         "tables": [vars(table) for table in tables],
     }
     path.write_text(json.dumps(content, indent=1) + "\n")

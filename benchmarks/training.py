@@ -8,11 +8,12 @@ frequent ones first, as `VocabularyBuilder` numbers them.
 
 import sys
 import tracemalloc
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from benchmarks.timing import Table, best_time, write_json
+from benchmarks.timing import Table, aim, best_time, write_json
 from partita.distribution.linear_chain import LinearChain
 from partita.features.chains import tag_features
 from partita.objectives import Constraints, Counts, Entropy, GeneralizedExpectation, Likelihood
@@ -20,7 +21,7 @@ from partita.structures.chains import Chains
 from partita.text.attributes import Attributes
 from partita.training.batches import Batch, cut
 from partita.training.corpus import MemoryCorpus
-from partita.training.optimisers import LBFGS, Adam, CorpusProblem
+from partita.training.optimisers import LBFGS, AdaGrad, Adam, CorpusProblem
 from partita.training.penalties import Penalty
 
 N_TAGS = 17
@@ -143,23 +144,46 @@ def memory(data: Data, weights: np.ndarray) -> Table:
 
 
 def iterations(data: Data, n_iterations: int) -> Table:
-    """Iterations of L-BFGS and passes of Adam, on one thread and two."""
-    table = Table("Training")
+    """Iterations of L-BFGS and passes of mini-batches beside a gradient, on one thread and two."""
+    table = Table("Training: seconds an iteration or pass, beside a pass of the gradient")
     for n_threads in (1, 2):
         corpus = MemoryCorpus(Likelihood(), data.batches(("Likelihood",)), n_threads=n_threads)
         problem = CorpusProblem(corpus, Penalty(l2=1.0))
-        for optimiser in (LBFGS(), Adam()):
+        for optimiser in (LBFGS(), AdaGrad(), Adam()):
             state = optimiser.start(problem, np.zeros(corpus.n_weights))
             for _ in range(n_iterations - 1):
                 state = optimiser.step(problem, state)
-            seconds = best_time(lambda: optimiser.step(problem, state), 2)
+            seconds = best_time(lambda: optimiser.step(problem, state), 5, 10.0)
+            gradient = best_time(lambda: corpus.value_and_gradient(state.weights), 5)
             table.add(
                 optimiser=type(optimiser).__name__,
                 threads=n_threads,
-                seconds_per_iteration=seconds,
+                seconds=seconds,
+                gradient=gradient,
+                times_gradient=seconds / gradient,
                 loss=state.loss,
             )
     return table
+
+
+def found_lines(gradients: Table, training: Table) -> list[dict[str, Any]]:
+    """What we aim at."""
+    one, two, entropy = gradients.rows[:3]
+    seconds = {(row["optimiser"], row["threads"]): row for row in training.rows}
+    aims = [
+        aim(
+            "tagger's gradient: one thread over two",
+            one["milliseconds"] / two["milliseconds"],
+            least=1.75,
+        ),
+        aim("likelihood plus entropy over likelihood", entropy["times_likelihood"], most=1.35),
+    ]
+    for name in ("AdaGrad", "Adam"):
+        first, second = seconds[name, 1], seconds[name, 2]
+        aims.append(aim(f"a pass of {name} over a gradient", first["times_gradient"], most=1.5))
+        ratio = first["seconds"] / second["seconds"]
+        aims.append(aim(f"a pass of {name}: one thread over two", ratio, least=1.7))
+    return aims
 
 
 def main() -> None:
@@ -174,7 +198,8 @@ def main() -> None:
     for table in tables:
         print(table)
     if not quick:
-        print(f"\nWritten to {write_json('training', tables)}")
+        aims = found_lines(tables[0], tables[2])
+        print(f"\nWritten to {write_json('training', tables, aims=aims)}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ Run it with `make bench-trees`.
 
 import warnings
 
-from benchmarks.timing import RESULTS, Table, best_time, optional, write_json
+from benchmarks.timing import RESULTS, Table, aim, best_time, optional, write_json
 
 # isort: split
 import numpy as np
@@ -267,13 +267,76 @@ def plot(curves):
     figure.savefig(RESULTS / "trees.png", dpi=120)
 
 
+def lengths_table():
+    """What a batch loses whose sentences are of unlike length: time of like ones over its own."""
+    table = Table(
+        "Sentences of 5 to 45 words in one batch, over the same in batches of like length"
+    )
+    mixed = np.random.default_rng(1).permutation(np.repeat(np.arange(5, 45, 5), 4))
+    for kind, trees in KINDS.items():
+        together = trees(mixed)
+        alone = [trees(np.full(4, n_words)) for n_words in np.unique(mixed)]
+        rng = np.random.default_rng(0)
+        arrays = [rng.normal(size=each.n_parts) for each in (together, *alone)]
+        one = best_time(lambda t=together, x=arrays[0]: t.infer(x), 100)
+        many = sum(
+            best_time(lambda t=each, x=array: t.infer(x), 100)
+            for each, array in zip(alone, arrays[1:], strict=True)
+        )
+        table.add(trees=kind, **{"like / unlike": many / one})
+    return table
+
+
+def found_lines(marginals, products, best, lengths):
+    """For the top of the page: what was found, and what we aim at."""
+    rows = {(row["trees"], row["words"]): row for row in marginals.rows}
+    ratios = {(row["trees"], row["words"]): row["ratio"] for row in products.rows}
+    aims = [
+        aim(
+            f"spanning trees, {n_words} words: numpy.linalg.inv over our marginals, kernel alone",
+            rows["spanning", n_words]["numpy.linalg.inv"]
+            / rows["spanning", n_words]["kernel alone"],
+            least=least,
+        )
+        for n_words, least in ((25, 3.0), (50, 1.9), (100, 1.35))
+    ]
+    aims += [
+        aim(
+            f"{kind} trees, 50 words: covariance product over marginals", ratios[kind, 50], most=1.7
+        )
+        for kind in KINDS
+    ]
+    aims += [
+        aim(f"{row['trees']} trees: like lengths over unlike", row["like / unlike"], least=0.8)
+        for row in lengths.rows
+    ]
+    headlines = [
+        {
+            "what": f"{kind} trees, {n_words} words, {what}",
+            "ours": f"{row['partita']:.3g} µs a sentence",
+            "peers": ", ".join(
+                f"{name} {row[f'{name} / partita']:.3g} times that"
+                for name in ("torch-struct", "SuPar", "ufal")
+                if f"{name} / partita" in row
+            ),
+        }
+        for what, table in (("marginals", marginals), ("best tree", best))
+        for row in table.rows
+        for kind, n_words in [(row["trees"], row["words"])]
+        if n_words == 25
+    ]
+    return headlines, aims
+
+
 def main():
     """Measure, print, and write benchmarks/results/trees.json."""
     warnings.simplefilter("ignore")
-    tables = [marginals_table(), products_table(), argmax_table(), entropy_gradient_table()]
+    tables = [marginals_table(), products_table(), argmax_table(), lengths_table()]
+    found = found_lines(*tables)
+    tables.append(entropy_gradient_table())
     for table in tables:
         print(table)
-    print("\nwritten to", write_json("trees", tables))
+    print("\nwritten to", write_json("trees", tables, *found))
 
 
 if __name__ == "__main__":

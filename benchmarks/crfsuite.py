@@ -1,0 +1,203 @@
+"""Taggers beside python-crfsuite, from file to within 1 % of the optimum: seconds and memory.
+
+    python -m benchmarks.crfsuite [DATA] [--quick]
+
+CoNLL-2000 with the template of CRF++'s chunking example, and EWT with our default features; with
+weights for all pairs of attribute and tag, and for observed ones. The optimum is where our own run
+ends. For EWT, CRFsuite gets its attributes for nothing: they are ours. About 25 minutes.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.tagger import TEMPLATE, attribute_names, crfsuite_trainer, plain_names
+from benchmarks.tagger_data import Task, data_folder, read_chunking, read_parts_of_speech
+from benchmarks.timing import Table, aim, optional, peak_gigabytes, write_json
+from partita import LinearChain, Tagger
+
+CLOSE = 1.01
+N_THEIRS = 300
+"""Iterations of CRFsuite at most; by far enough on both corpora."""
+
+Reader = Callable[[Path, bool], Task]
+TASKS: dict[str, tuple[Reader, str | None]] = {
+    "CoNLL-2000": (read_chunking, TEMPLATE),
+    "EWT UPOS": (read_parts_of_speech, None),
+}
+LIBRARIES = ("Python and Numba alone", "reading", "partita", "python-crfsuite")
+
+
+def fitted(task: Task, features: str | None, n_threads: int, **options: Any) -> Tagger:
+    """A tagger for a task, which allows any tag after any other, as CRFsuite does."""
+    tagger = Tagger(tag_column=task.column, scheme=None, progress=False, workers=n_threads)
+    return tagger.set_params(features=features, **options).fit(task.train)
+
+
+def ours(data: Path, quick: bool, name: str, pairs: str, n_threads: int) -> dict[str, Any]:
+    """From file to the optimum; when the loss came within 1 % of it."""
+    read, features = TASKS[name]
+    start = time.perf_counter()
+    tagger = fitted(read(data, quick), features, n_threads, pairs=pairs)
+    seconds = time.perf_counter() - start
+    assert tagger.training_ is not None
+    history, best = tagger.training_.history, tagger.training_.loss
+    record = next(each for each in history if each.loss <= CLOSE * best)
+    return {
+        "seconds": seconds - history[-1].seconds + record.seconds,
+        "iterations": record.iteration,
+        "optimum": best,
+    }
+
+
+def theirs(data: Path, quick: bool, name: str, pairs: str, optimum: float) -> dict[str, Any]:
+    """The same by CRFsuite; its iterations begin with a first evaluation that it does not time."""
+    pycrfsuite = optional("pycrfsuite")
+    if pycrfsuite is None:
+        return {}
+    read, features = TASKS[name]
+    given = None if features else fitted(read(data, quick), None, 1, max_iterations=1)
+    start = time.perf_counter()
+    task = read(data, quick)
+    if given is None:
+        rows = [plain_names(sentence) for sentence in task.train]
+    else:
+        began = time.perf_counter()
+        rows = attribute_names(given, task.train)
+        start += time.perf_counter() - began
+    trainer = crfsuite_trainer(pycrfsuite, rows, task, 1.0, N_THEIRS, dense=pairs == "all")
+    before = time.perf_counter() - start
+    with tempfile.NamedTemporaryFile() as file:
+        trainer.train(file.name)
+    steps = trainer.logparser.iterations
+    spent = before + np.cumsum([step["time"] for step in steps])
+    losses = [step["loss"] for step in steps]
+    near = [k for k, loss in enumerate(losses) if loss <= CLOSE * optimum]
+    found = {"optimum": min(losses)}
+    if not near:
+        return {"seconds": float(spent[-1]), "iterations": f"more than {len(steps)}", **found}
+    return {"seconds": float(spent[near[0]]), "iterations": near[0] + 1, **found}
+
+
+def race(data: Path, quick: bool) -> Table:
+    """Seconds from file to within 1 % of the optimum."""
+    table = Table("From file to a loss within 1 % of the optimum")
+    for name in TASKS:
+        for pairs in ("all", "observed"):
+            runs = {n: ours(data, quick, name, pairs, n) for n in (1, 2)}
+            rows = [(f"partita, {n} thread{'s' * (n > 1)}", found) for n, found in runs.items()]
+            rows.append(("python-crfsuite", theirs(data, quick, name, pairs, runs[1]["optimum"])))
+            for library, found in rows:
+                if not found:
+                    continue
+                row = {"task": name, "pairs": pairs, "library": library, **found}
+                slower = rows[-1][1].get("seconds", np.nan) / found["seconds"]
+                table.add(**row, **{"CRFsuite takes times that": float(slower)})
+                print(table.rows[-1], file=sys.stderr)
+    return table
+
+
+def memory(data: Path, quick: bool) -> Table:
+    """Peaks of processes that read, train and predict, all pairs."""
+    table = Table("Peak memory of a process, gigabytes: five iterations, all pairs, then tagging")
+    for name in TASKS:
+        row: dict[str, Any] = {"task": name}
+        for library in LIBRARIES:
+            command = [sys.executable, "-m", "benchmarks.crfsuite", str(data)]
+            command += ["--memory", name, library, *["--quick"] * quick]
+            found = subprocess.run(command, capture_output=True, text=True, check=False)
+            if found.returncode == 0:
+                row[library] = float(found.stdout)
+        if {"partita", "python-crfsuite"} <= row.keys():
+            own = row["partita"] - row["Python and Numba alone"]
+            row["ours beyond Numba / CRFsuite's"] = own / row["python-crfsuite"]
+        table.add(**row)
+    return table
+
+
+def measured(data: Path, quick: bool, name: str, library: str) -> float:
+    """What `memory` runs in a process of its own."""
+    read, features = TASKS[name]
+    if library == "Python and Numba alone":
+        _ = LinearChain(np.zeros((2, 2)), np.zeros((2, 2))).marginals
+        return peak_gigabytes()
+    if library == "python-crfsuite":
+        # As names, for nothing: a process of its own would have to find them, and forget it.
+        task = read(data, quick)
+        rows = map(plain_names if features else word_names, task.train)
+        trainer = crfsuite_trainer(optional("pycrfsuite"), rows, task, 1.0, 5, dense=True)
+        with tempfile.NamedTemporaryFile() as file:
+            trainer.train(file.name)
+        return peak_gigabytes()
+    task = read(data, quick)
+    if library == "partita":
+        fitted(task, features, 1, max_iterations=5).predict(task.dev)
+    return peak_gigabytes()
+
+
+def word_names(sentence: Any) -> list[list[str]]:
+    """About as many attributes of a word as our default features have, written by hand."""
+    words = sentence.column("FORM")
+
+    def at(place: int) -> str:
+        return words[place] if 0 <= place < len(words) else "none"
+
+    names = []
+    for place, word in enumerate(words):
+        plain = word.lower()
+        row = [f"word{offset}={at(place + offset)}" for offset in range(-2, 3)]
+        row += [f"prefix={plain[:size]}" for size in range(1, 5)]
+        row += [f"suffix={plain[-size:]}" for size in range(1, 5)]
+        row += [f"title={word.istitle()}", f"upper={word.isupper()}", f"digit={word.isdigit()}"]
+        names.append([*row, f"pair={at(place - 1)}/{word}", f"next={word}/{at(place + 1)}"])
+    return names
+
+
+def found_lines(times: Table, peaks: Table) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """For the top of the page: what was found, and what we aim at."""
+    headlines, aims = [], []
+    for row in times.rows:
+        ratio, library = row["CRFsuite takes times that"], row["library"]
+        if library == "python-crfsuite" or np.isnan(ratio):
+            continue
+        what = f"{row['task']}, {row['pairs']} pairs, file to within 1 % of the optimum, {library}"
+        headlines.append(
+            {
+                "what": what,
+                "ours": f"{row['seconds']:.3g} s",
+                "peers": f"CRFsuite {ratio:.3g} times that",
+            }
+        )
+        aims.append(aim(f"{what}: CRFsuite over it", ratio, least=8 if "2" in library else 5))
+    for row in peaks.rows:
+        name = "ours beyond Numba / CRFsuite's"
+        if name in row:
+            what = f"{row['task']}: memory of training beyond Numba, over CRFsuite's"
+            aims.append(aim(what, row[name], most=3))
+    return headlines, aims
+
+
+def main() -> None:
+    """Measure, print, and write benchmarks/results/crfsuite.json."""
+    data, quick = data_folder(), "--quick" in sys.argv[1:]
+    if "--memory" in sys.argv:
+        place = sys.argv.index("--memory")
+        print(measured(data, quick, *sys.argv[place + 1 : place + 3]))
+        return
+    # The first run compiles.
+    fitted(read_parts_of_speech(data, quick=True), None, 1, max_iterations=2)
+    tables = [race(data, quick), memory(data, quick)]
+    for table in tables:
+        print(table)
+    if not quick:
+        print(f"\nWritten to {write_json('crfsuite', tables, *found_lines(*tables))}")
+
+
+if __name__ == "__main__":
+    main()
