@@ -1,5 +1,7 @@
 """Mini-batch updates in lanes, against their formulas in NumPy."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -53,7 +55,10 @@ def test_lanes_follow_the_formulas(method, has_penalty, l1):
     move = {"sgd": updates.sgd, "adagrad": updates.adagrad, "adam": updates.adam}[method]
     memory = arrays[2 : {"sgd": 2, "adagrad": 3, "adam": 4}[method]]
     rest = (means_of,) if method == "adam" else ()
+    held = [sys.getrefcount(array) for array in (cleared, *arrays)]
     found = move(TOUCHED, cleared, given, update, *rest, *arrays[:2], *memory)
+    # A reference that is lost in compiled code would keep a vector for ever.
+    assert [sys.getrefcount(array) for array in (cleared, *arrays)] == held
 
     np.testing.assert_allclose(found, (g[visited] ** 2).sum(), rtol=1e-14)
     results = [array[:N_WEIGHTS] for array in (arrays[0], arrays[2], arrays[3])]

@@ -42,8 +42,9 @@ borrowing = njit(**_internal, forceinline=True, _nrt=False)
 """`inlined`, and the arrays it is given are borrowed: references to them are not counted.
 
 Counting takes an atomic operation at a call for every array, as long as several vector operations;
-mostly LLVM sees that it is idle and drops it, but not where there are branches between. It can
-neither make arrays nor call what makes them; Numba refuses to compile one that returns an array.
+mostly LLVM sees that it is idle and drops it, but not across branches, and then it can take ten
+times as long as the work. It can neither make arrays nor call what makes them; Numba refuses to
+compile one that returns an array.
 """
 
 pasted = njit(nogil=True, error_model="numpy", inline="always")

@@ -98,9 +98,10 @@ def shrunk(value, threshold):
 @borrowing
 def penalised(values, old, share, update, j):
     """The gradient of the mean loss and of the L2 penalty."""
-    if len(share) == 0:
-        return update.normaliser * values
-    return update.normaliser * values + update.l2 * load(share, j) * old
+    g = update.normaliser * values
+    if len(share) > 0:
+        g = g + update.l2 * load(share, j) * old
+    return g
 
 
 @borrowing

@@ -5,7 +5,7 @@ Sums are taken in lanes, in an order that depends on nothing but the stretch.
 
 import numpy as np
 
-from partita.kernels.jit import borrowing, kernel
+from partita.kernels.jit import inlined, kernel
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
@@ -54,7 +54,7 @@ def dot_of_products(left, right, is_quotient, start, end):
     return result
 
 
-@borrowing
+@inlined
 def subtract(left, right, start, end, out):
     """out_j = left_j - right_j, rounded to single precision."""
     j = start
@@ -66,7 +66,7 @@ def subtract(left, right, start, end, out):
         j += 1
 
 
-@borrowing
+@inlined
 def row_dot(row, column, start, end):
     """The dot product of a row of single precision with a column."""
     even, odd = broadcast(0.0), broadcast(0.0)
@@ -82,7 +82,7 @@ def row_dot(row, column, start, end):
     return result
 
 
-@borrowing
+@inlined
 def three_dots(row, first, second, third, start, end):
     """The dot products of a row with two others and with a column, all but that single."""
     one, two, three = broadcast(0.0), broadcast(0.0), broadcast(0.0)
@@ -130,7 +130,7 @@ def row_products(rows, n_rows, column, start, end, out):
             out[i] += row_dot(rows[i], column, block, min(block + BLOCK, end))
 
 
-@borrowing
+@inlined
 def add_row(factor, row, start, end, out):
     """out_j += factor row_j, the row in single precision."""
     factors = broadcast(factor)
@@ -143,7 +143,7 @@ def add_row(factor, row, start, end, out):
         j += 1
 
 
-@borrowing
+@inlined
 def scale_into(factor, column, start, end, out):
     """out_j = factor column_j."""
     factors = broadcast(factor)
