@@ -231,3 +231,17 @@ def test_lost_digits_are_said_to_be_lost():
         p.log_prob([0, 1])
     with pytest.raises(ValueError, match="a max-marginal is beyond the largest double"):
         pt.LinearChain(np.array([[1e308], [1e308]]), np.zeros((1, 1))).max_marginals  # noqa: B018
+
+
+def test_what_is_forbidden_is_infinitely_surprising_however_large_scores_are():
+    table = np.zeros((2, 2))
+    p = pt.LinearChain(np.zeros((1, 2)), table)
+    assert p.cross_entropy(pt.LinearChain(np.array([[1e17, -np.inf]]), table)) == math.inf
+    assert p.cross_entropy(pt.LinearChain(np.full((1, 2), 1e17), table)) == math.log(2)
+
+
+def test_a_span_that_cannot_be():
+    unary = np.array([[0.0, -np.inf], [0.0, 0.0], [0.0, 0.0]])
+    p = pt.LinearChain(unary, np.zeros((2, 2)))
+    assert p.constrained_entropy(0, [1, 0], joint=True) == 0.0
+    assert p.constrained_entropy(1, [1], joint=True) == pytest.approx(0.5 * math.log(4))
