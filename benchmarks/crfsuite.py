@@ -22,7 +22,7 @@ from benchmarks.tagger_data import Task, data_folder, read_chunking, read_parts_
 from benchmarks.timing import Table, aim, optional, peak_gigabytes, write_json
 from partita import LinearChain, Tagger
 
-CLOSE = 1.01
+CLOSE, L2 = 1.01, 1.0
 N_THEIRS = 300
 """Iterations of CRFsuite at most; by far enough on both corpora."""
 
@@ -36,7 +36,7 @@ LIBRARIES = ("Python and Numba alone", "reading", "partita", "python-crfsuite")
 
 def fitted(task: Task, features: str | None, n_threads: int, **options: Any) -> Tagger:
     """A tagger for a task, which allows any tag after any other, as CRFsuite does."""
-    tagger = Tagger(tag_column=task.column, scheme=None, progress=False, workers=n_threads)
+    tagger = Tagger(tag_column=task.column, scheme=None, l2=L2, progress=False, workers=n_threads)
     return tagger.set_params(features=features, **options).fit(task.train)
 
 
@@ -71,7 +71,7 @@ def theirs(data: Path, quick: bool, name: str, pairs: str, optimum: float) -> di
         began = time.perf_counter()
         rows = attribute_names(given, task.train)
         start += time.perf_counter() - began
-    trainer = crfsuite_trainer(pycrfsuite, rows, task, 1.0, N_THEIRS, dense=pairs == "all")
+    trainer = crfsuite_trainer(pycrfsuite, rows, task, L2, N_THEIRS, dense=pairs == "all")
     before = time.perf_counter() - start
     with tempfile.NamedTemporaryFile() as file:
         trainer.train(file.name)
@@ -131,7 +131,7 @@ def measured(data: Path, quick: bool, name: str, library: str) -> float:
         # As names, for nothing: a process of its own would have to find them, and forget it.
         task = read(data, quick)
         rows = map(plain_names if features else word_names, task.train)
-        trainer = crfsuite_trainer(optional("pycrfsuite"), rows, task, 1.0, 5, dense=True)
+        trainer = crfsuite_trainer(optional("pycrfsuite"), rows, task, L2, 5, dense=True)
         with tempfile.NamedTemporaryFile() as file:
             trainer.train(file.name)
         return peak_gigabytes()

@@ -335,7 +335,8 @@ def test_the_last_line_says_what_was_reached_and_what_more_would_bring(corpus):
     fall = result.history[0].loss - result.loss
     found = re.search(r"at a loss of (\S+): the last 4 lowered it by (\S+) %", result.reason)
     assert float(found[1]) == pytest.approx(result.loss, rel=1e-5)
-    assert float(found[2]) / 100 * result.loss > fall  # the first step counts, too
+    share = float(found[2]) / 100  # of the loss at the start
+    assert share / (1 - share) * result.loss > fall  # the first step counts, too
     assert "as many more would bring about as much, or less" in result.reason
     result = train(corpus, LBFGS(loss_tolerance=0.5), penalty=Penalty(l2=0.1))
     assert "less than 50 % (loss_tolerance); 10 more would bring less" in result.reason
