@@ -84,7 +84,7 @@ class ExpectationMaximisation(Optimiser[CountsState]):
             return (
                 f"Converged after {state.iteration} iterations at a loss of {state.loss:.6g}: the "
                 f"last one lowered it by {share_of(state.fall, state.loss)}, less than "
-                f"{share_of(self.loss_tolerance, 1.0)} (loss_tolerance), and the "
+                f"{100 * self.loss_tolerance:.2g} % (loss_tolerance), and the "
                 "next would bring less."
             )
         if state.iteration >= self.n_iterations:

@@ -105,7 +105,7 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
             return (
                 f"Converged after {state.iteration} iterations at a loss of {state.loss:.6g}: the "
                 f"last {WINDOW} lowered it by {share_of(fall, state.loss)}, less than "
-                f"{share_of(self.loss_tolerance, 1.0)} (loss_tolerance); {WINDOW} more "
+                f"{100 * self.loss_tolerance:.2g} % (loss_tolerance); {WINDOW} more "
                 "would bring less."
             )
         if state.iteration >= self.n_iterations:

@@ -167,7 +167,7 @@ class Stochastic(Optimiser[StochasticState]):
             return (
                 f"Converged after {state.iteration} passes at a loss of {state.loss:.6g}: it "
                 f"changed by {share_of(state.fall, state.loss)} in the last one, less than "
-                f"{share_of(self.loss_tolerance, 1.0)} (loss_tolerance), and the "
+                f"{100 * self.loss_tolerance:.2g} % (loss_tolerance), and the "
                 "next would bring less."
             )
         if state.iteration >= self.n_iterations:
