@@ -15,7 +15,7 @@ import partita as pt
 EXTRAS = {
     "torch": "import partita.torch",
     "ray": "from partita import Tagger; Tagger(workers='ray:1').fit([['a']], [['x']])",
-    "label": "from partita.cli import main; raise SystemExit(main(['label', 'a', '--tags', 'A']))",
+    "label": "from partita.cli import main; exit(main('label a -o b --tags A'.split()))",
 }
 """What needs an extra."""
 
