@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, reduce
 from typing import Any, ClassVar, Self
 
@@ -21,6 +21,7 @@ from partita.torch.functions import (
     Marginals,
     Products,
     Shape,
+    Source,
 )
 from partita.torch.threads import in_blocks
 
@@ -60,6 +61,8 @@ class TensorDistribution:
     """The named tuple of several kinds of parts."""
 
     __signature__: ClassVar[inspect.Signature]
+    _arguments: ClassVar[tuple[str, ...]]
+    """The names of all arguments."""
 
     numpy: Distribution
     """The same distribution on arrays, for all that needs no gradient."""
@@ -70,6 +73,7 @@ class TensorDistribution:
         cls._names = (parts,) if isinstance(parts, str) else parts._fields
         cls._parts = None if isinstance(parts, str) else parts
         cls.__signature__ = inspect.signature(of)
+        cls._arguments = tuple(cls.__signature__.parameters)
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         given = self._bound(arguments, options)
@@ -84,12 +88,12 @@ class TensorDistribution:
         self._device = tensors[0].device if tensors else torch.device("cpu")
         self._leaf = Leaf(self._dtype, self._device)
         self._template: Template = placed(template, [self._leaf] * len(tensors))
-        self._hold(p, Flatten.apply(p, template, p.scores, *tensors))
+        self._hold(p, template, tensors)
 
     @classmethod
     def _bound(cls, arguments: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
         """All arguments by their names."""
-        names = list(cls.__signature__.parameters)
+        names = cls._arguments
         given = dict(zip(names, arguments, strict=False))
         is_plain = len(arguments) <= len(names) and not given.keys() & options.keys()
         if is_plain and all(name in given or name in options for name in cls._names):
@@ -97,16 +101,18 @@ class TensorDistribution:
         # It knows better what is wrong.
         return dict(cls.__signature__.bind(*arguments, **options).arguments)
 
-    def _hold(self, p: Distribution, flat: Tensor) -> None:
-        """Take over a distribution on arrays and the tensor of its flat scores."""
+    def _hold(self, p: Distribution, template: Template, tensors: Sequence[Tensor]) -> None:
+        """Take over a distribution on arrays and the tensors of its scores (see `Source`)."""
+        for made_of_others in ("_engine", "_source"):
+            self.__dict__.pop(made_of_others, None)
+        self._kept_flat: Tensor | None = None
         self.numpy = p
-        self._flat = flat
+        self._given, self._tensors = template, tensors
 
     def _with(self, p: Distribution, flat: Tensor) -> Self:
         """Other scores of the same form."""
         other = copy.copy(self)
-        other.__dict__.pop("_engine", None)
-        other._hold(p, flat)
+        other._hold(p, None, [flat])
         return other
 
     # ------------------------------------------------------------------ log-partition and gradient
@@ -114,7 +120,7 @@ class TensorDistribution:
     @property
     def log_partition(self) -> Tensor:
         """A = log sum over structures of exp(score)."""
-        return self._first(LogPartition.apply(self._engine, self._flat, self._leaf))
+        return self._first(LogPartition.apply(self._source, self._leaf, *self._tensors))
 
     @property
     def marginals(self) -> Any:
@@ -214,7 +220,7 @@ class TensorDistribution:
         tensor(0.7500)
         """
         counts = torch.from_numpy(self.numpy.counts(plain(structure)))
-        return self._first(LogProb.apply(self._engine, self._flat, counts, self._leaf))
+        return self._first(LogProb.apply(self._source, counts, self._leaf, *self._tensors))
 
     @property
     def argmax(self) -> Any:
@@ -260,10 +266,24 @@ class TensorDistribution:
         """What answers questions on flat vectors: the distribution on arrays, or it in blocks."""
         return in_blocks(self.numpy)
 
+    @cached_property
+    def _source(self) -> Source:
+        return Source(self.numpy, self._engine, self._given)
+
+    @property
+    def _flat(self) -> Tensor:
+        """The scores as one vector over parts."""
+        if self._kept_flat is not None:
+            return self._kept_flat
+        flat = self._source.flat(self._tensors)
+        # One that was made without gradients would stay without them.
+        self._kept_flat = flat if torch.is_grad_enabled() else None
+        return flat
+
     def _log_partition(self) -> Tensor:
         """That of each sentence, in the main memory and as exactly as it was computed."""
         leaf = Leaf(torch.float64, torch.device("cpu"))
-        found: Tensor = LogPartition.apply(self._engine, self._flat, leaf)
+        found: Tensor = LogPartition.apply(self._source, leaf, *self._tensors)
         return found
 
     def _leaves(self, values: Any) -> tuple[Template, list[Tensor]]:

@@ -99,4 +99,4 @@ class LinearChain(TensorDistribution, of=linear_chain.LinearChain, parts=linear_
             chains: Any = self.numpy.structures
             ends = tuple(torch.from_numpy(parts) for parts in chains.end_parts)
             given = (None if scores is None else as_tensor(scores) for scores in (start, stop))
-            self._hold(self.numpy, Include.apply(self._flat, ends, *given))
+            self._hold(self.numpy, None, [Include.apply(self._flat, ends, *given)])

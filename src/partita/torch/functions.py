@@ -5,7 +5,8 @@ Two are linear and each other's adjoint, `Flatten` (the caller's form to a vecto
 second the covariance product. `Products` sums over the parts of each sentence.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor
 from partita.arrays import FloatArray
 from partita.distribution.base import Distribution
 from partita.kernels import parts
-from partita.torch.forms import Leaf, as_array, placed, tensors_of
+from partita.torch.forms import Leaf, Template, as_array, placed, tensors_of
 
 
 class Flatten(torch.autograd.Function):
@@ -71,49 +72,85 @@ class Shape(torch.autograd.Function):
         return None, None, Flatten.apply(ctx.p, ctx.template, None, *slopes)
 
 
+class Source(NamedTuple):
+    """Where flat scores come from: tensors in a form, or without a template one flat tensor.
+
+    What training asks for goes from the caller's tensors to numbers in one function, since each
+    one more costs as much as the trees of a few sentences.
+    """
+
+    p: Distribution
+    """What knows the form."""
+    engine: Distribution
+    """What answers questions on flat vectors."""
+    template: Template = None
+
+    def flat(self, tensors: Sequence[Tensor]) -> Tensor:
+        """One vector over parts."""
+        if self.template is None:
+            return tensors[0]
+        flat: Tensor = Flatten.apply(self.p, self.template, self.p.scores, *tensors)
+        return flat
+
+    def slopes(self, flat: Tensor) -> tuple[Tensor, ...]:
+        """A gradient in the flat scores as those in the tensors."""
+        if self.template is None:
+            return (flat,)
+        if not torch.is_grad_enabled():
+            return shaped_tensors(self.p, self.template, flat)
+        slopes: tuple[Tensor, ...] = Shape.apply(self.p, self.template, flat)
+        return slopes
+
+    def marginals(self, tensors: Sequence[Tensor]) -> Tensor:
+        """Flat marginals; to be differentiated again only where a backward pass says so."""
+        if not torch.is_grad_enabled():
+            return torch.from_numpy(self.engine.inference.marginals)
+        marginals: Tensor = Marginals.apply(self.engine, self.flat(tensors))
+        return marginals
+
+
 class LogPartition(torch.autograd.Function):
-    """Flat scores -> log-partition of each sentence, in the type and on the device of `leaf`."""
+    """Scores -> log-partition of each sentence, in the type and on the device of `leaf`."""
 
     @staticmethod
-    def forward(ctx: Any, p: Distribution, flat: Tensor, leaf: Leaf) -> Tensor:
-        ctx.p = p
-        ctx.save_for_backward(flat)
-        return torch.tensor(p.inference.log_partition, dtype=leaf.dtype, device=leaf.device)
+    def forward(ctx: Any, source: Source, leaf: Leaf, *tensors: Tensor) -> Tensor:
+        # Not saved for the backward pass: the engine has a copy, so they may change meanwhile.
+        ctx.source, ctx.tensors = source, tensors
+        found = source.engine.inference.log_partition
+        return torch.tensor(found, dtype=leaf.dtype, device=leaf.device)
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:
-        (flat,) = ctx.saved_tensors
-        return None, times(ctx.p, slope, marginals_of(ctx.p, flat)), None
+        source = ctx.source
+        slopes = times(source.engine, slope, source.marginals(ctx.tensors))
+        return None, None, *source.slopes(slopes)
 
 
 class LogProb(torch.autograd.Function):
-    """Flat scores -> log-probability of a structure of each sentence, given by its counts.
+    """Scores -> log-probability of a structure of each sentence, given by its counts.
 
     In the type and on the device of `leaf`; as one function, since it is what training asks for.
     """
 
     @staticmethod
-    def forward(ctx: Any, p: Distribution, flat: Tensor, counts: Tensor, leaf: Leaf) -> Tensor:
+    def forward(ctx: Any, source: Source, counts: Tensor, leaf: Leaf, *tensors: Tensor) -> Tensor:
+        p = source.engine
         sums = np.empty(p.structures.n_sentences)
-        parts.sum_products(counts.numpy(), flat.numpy(), p.structures.part_offsets, sums)
+        parts.sum_products(counts.numpy(), p.scores, p.structures.part_offsets, sums)
         if -np.inf in sums:
             # The score of a part that is forbidden has no say.
-            counts = torch.where(flat == -torch.inf, 0.0, counts)
-        ctx.p = p
-        ctx.save_for_backward(flat, counts)
+            counts = torch.where(torch.from_numpy(p.scores) == -torch.inf, 0.0, counts)
+        ctx.source, ctx.tensors, ctx.counts = source, tensors, counts
         sums -= p.inference.log_partition
         return torch.tensor(sums, dtype=leaf.dtype, device=leaf.device)
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:
-        flat, counts = ctx.saved_tensors
-        difference = counts - marginals_of(ctx.p, flat)
-        return (
-            None,
-            times(ctx.p, slope, difference, in_place=not torch.is_grad_enabled()),
-            None,
-            None,
-        )
+        source = ctx.source
+        difference = ctx.counts - source.marginals(ctx.tensors)
+        in_place = not torch.is_grad_enabled()
+        slopes = times(source.engine, slope, difference, in_place=in_place)
+        return None, None, None, *source.slopes(slopes)
 
 
 class Marginals(torch.autograd.Function):
@@ -134,14 +171,6 @@ class Marginals(torch.autograd.Function):
 def shaped_tensors(p: Distribution, template: Any, flat: Tensor) -> tuple[Tensor, ...]:
     """A vector over parts as tensors in the form of the scores."""
     return tensors_of(template, p._shaped(flat.numpy(), copied=False), flat)
-
-
-def marginals_of(p: Distribution, flat: Tensor) -> Tensor:
-    """Flat marginals; to be differentiated again only where a backward pass says so."""
-    if not torch.is_grad_enabled():
-        return torch.from_numpy(p.inference.marginals)
-    marginals: Tensor = Marginals.apply(p, flat)
-    return marginals
 
 
 class CovarianceProduct(torch.autograd.Function):
