@@ -22,18 +22,16 @@ from partita.estimators.segmenting.learning import fit_segmenter
 from partita.estimators.segmenting.material import agreeing
 from partita.estimators.segmenting.segment_model import Roles, SegmentModel
 from partita.estimators.segmenting.spelling import Spelling
+from partita.estimators.tagging.described import DescribedWords
 from partita.estimators.tagging.explanations import TagExplanation
 from partita.estimators.tagging.material import sorted_material
 from partita.estimators.tagging.questions import TagEstimator
-from partita.estimators.tagging.tagger import read_names
 from partita.estimators.tagging.tags import Tags
 from partita.features.segments import role_counts
 from partita.kept import kept_array, kept_texts
-from partita.text.extraction import TemplateFeatures
 from partita.text.learning import restored_features, stored_features
 from partita.text.segment_features import SegmentFeatures
 from partita.text.sentences import listed
-from partita.text.templates import Description, read_template_file
 
 
 def _are_dictionaries(value: Any) -> bool:
@@ -48,7 +46,7 @@ def _is_text(phrase: Any) -> bool:
 
 
 @declared
-class Segmenter(TagEstimator, Penalties, Descent, Uncertainty):
+class Segmenter(DescribedWords, TagEstimator, Penalties, Descent, Uncertainty):
     """A semi-Markov conditional random field that cuts a sentence into segments with types.
 
     For names, chunks, the fields of a reference. Tags come and go as for `Tagger`: in a scheme
@@ -69,22 +67,7 @@ class Segmenter(TagEstimator, Penalties, Descent, Uncertainty):
 
     kind: ClassVar[str] = "segmenter"
     model_: SegmentModel = field(init=False)
-    weights_: FloatArray = field(init=False)
 
-    features: Description | None = option(
-        None,
-        "templates of words: objects, their text, or a path to a file with it (ours or CRF++'s); "
-        "good defaults if left out. Not used for words that bring features",
-        read=read_template_file,
-        metavar="FILE",
-        is_kept=False,
-    )
-    min_count: int | None = option(
-        None,
-        "attributes of words that occur less often are left out; 1 if left out itself, or 2 for "
-        "the default features of 50,000 words or more",
-        at_least(1),
-    )
     roles: Roles = option(
         "BIOES",
         "how attributes of words tell where in its segment a word is: first, inside, last and "
@@ -108,13 +91,6 @@ class Segmenter(TagEstimator, Penalties, Descent, Uncertainty):
         "case) is a feature of it",
         Check(_are_dictionaries, "lists of text by name", says_all=True),
         is_flag=False,
-    )
-    columns: Sequence[str] | None = option(
-        None,
-        "of `Sentence` objects: the columns to learn from; in CoNLL-U the words, elsewhere all but "
-        "the tags if left out",
-        read=read_names,
-        metavar="NAME,...",
     )
     scheme: Literal["auto", "IOB2", "BIOES"] | None = option(
         "auto",
@@ -198,9 +174,6 @@ class Segmenter(TagEstimator, Penalties, Descent, Uncertainty):
     def _model(self) -> SegmentModel:
         return self.model_
 
-    def _weights(self) -> FloatArray:
-        return self.weights_
-
     def _named(self, structure: Any) -> list[str]:
         return self.model_.spelling.tags_of(structure)
 
@@ -239,5 +212,4 @@ class Segmenter(TagEstimator, Penalties, Descent, Uncertainty):
         self.model_ = SegmentModel(spelling, features, wholes, self.roles)
         self.weights_ = kept_array(arrays, "weights", np.float64, None)
         self.model_.split(self.weights_)  # which fails for any other number of them
-        if header["own_features"] and isinstance(features, TemplateFeatures):
-            self.features = features.templates
+        self._take_templates(header, features)

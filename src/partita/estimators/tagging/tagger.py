@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from partita.arrays import Array, FloatArray
+from partita.arrays import Array
 from partita.data.constraints import ExpectationConstraint, read_constraints
 from partita.data.files import SentenceFiles
 from partita.estimators.base import Stored
@@ -15,6 +15,7 @@ from partita.estimators.groups import Descent, Penalties, Uncertainty
 from partita.estimators.options import Check, at_least, declared, option
 from partita.estimators.tagging.chain_model import ChainModel
 from partita.estimators.tagging.chain_questions import ChainEstimator
+from partita.estimators.tagging.described import DescribedWords
 from partita.estimators.tagging.explanations import (
     TagExplanation,
     TaggerInspection,
@@ -29,16 +30,9 @@ from partita.estimators.tagging.material import sorted_material
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.features.pairs import Pairs
 from partita.kept import kept_array, kept_offsets, kept_texts
-from partita.text.extraction import TemplateFeatures
 from partita.text.learning import restored_features, stored_features
-from partita.text.templates import Description, read_template_file
 
 """By the name in a model file."""
-
-
-def read_names(text: str) -> list[str]:
-    """Names with commas between them."""
-    return [name for name in text.split(",") if name]
 
 
 def read_class_weights(text: str) -> dict[str, float] | str:
@@ -56,7 +50,7 @@ def _are_class_weights(value: Any) -> bool:
 
 
 @declared
-class Tagger(ChainEstimator, Penalties, Descent, Uncertainty):
+class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
     """A conditional random field that gives every word of a sentence a tag.
 
     Sentences are lists of tokens, of tuples of columns, or of dictionaries of features (as for
@@ -75,23 +69,7 @@ class Tagger(ChainEstimator, Penalties, Descent, Uncertainty):
 
     kind: ClassVar[str] = "tagger"
     model_: ChainModel = field(init=False)
-    weights_: FloatArray = field(init=False)
 
-    features: Description | None = option(
-        None,
-        "templates: objects, their text, or a path to a file with it (ours or CRF++'s); good "
-        "defaults if left out. Not used for words that bring features",
-        read=read_template_file,
-        metavar="FILE",
-        is_kept=False,
-    )
-    min_count: int | None = option(
-        None,
-        "attributes that occur less often are left out; if left out itself it is 1, or 2 for the "
-        "default features of 50,000 words or more, which makes a model of a third of the size that "
-        "is as good",
-        at_least(1),
-    )
     pairs: Literal["all", "observed"] = option(
         "all",
         "which pairs of attribute and tag have weights: all, or those that occur in the labels, as "
@@ -108,13 +86,6 @@ class Tagger(ChainEstimator, Penalties, Descent, Uncertainty):
         'what sums to 1: the probabilities of all sequences of a sentence, or "local" those of the '
         "tags at every step, given the tag before (a maximum-entropy Markov model): there a tag "
         "that has few successors passes on what came to it whatever the words say (label bias)",
-    )
-    columns: Sequence[str] | None = option(
-        None,
-        "of `Sentence` objects: the columns to learn from; in CoNLL-U the words, elsewhere all but "
-        "the tags if left out",
-        read=read_names,
-        metavar="NAME,...",
     )
     scheme: Literal["auto", "IOB1", "IOB2", "BIOES"] | None = option(
         "auto",
@@ -222,9 +193,6 @@ class Tagger(ChainEstimator, Penalties, Descent, Uncertainty):
     def _model(self) -> ChainModel:
         return self.model_
 
-    def _weights(self) -> FloatArray:
-        return self.weights_
-
     def _stored(self) -> Stored:
         model = self.model_
         of_features, of_arrays = stored_features(model.features)
@@ -252,5 +220,4 @@ class Tagger(ChainEstimator, Penalties, Descent, Uncertainty):
         is_local = self.normalisation == "local"
         self.model_ = ChainModel(tags, features, pairs, self.boundaries, is_local)
         self.weights_ = kept_array(arrays, "weights", np.float64, self.model_.n_weights)
-        if header["own_features"] and isinstance(features, TemplateFeatures):
-            self.features = features.templates
+        self._take_templates(header, features)
