@@ -282,4 +282,4 @@ def test_rare_words_are_alike():
 def test_known_values_read_back():
     templates = parse_arc_templates("head.FORM modifier.FEATS.value:Case\nhead.FEATS.each")
     known = KeyMaker.learn(templates, read_tree_words(SENTENCES), 2).known
-    assert KnownValues.restored(known.header()) == known
+    assert KnownValues.restored(known.header(), ()) == known

@@ -51,10 +51,12 @@ def _run(given: list[str]) -> int:
 
     # Whoever says nothing asks what there is to say.
     options = build_parser().parse_args(given or ["--help"])
-    if getattr(options, "resume", False) and options.checkpoint:
-        is_there = Path(options.checkpoint).exists()
+    # Flags that were not given are not there; whether both go together is checked later.
+    checkpoint = getattr(options, "checkpoint", None)
+    if getattr(options, "resume", False) and checkpoint:
+        is_there = Path(checkpoint).exists()
         words = "Going on from" if is_there else "Starting anew, since there is no"
-        print(f"{words} {options.checkpoint}", file=sys.stderr)
+        print(f"{words} {checkpoint}", file=sys.stderr)
     say_once.cache_clear()
     check_files(options)
     with signs_of_life():
