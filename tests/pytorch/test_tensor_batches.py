@@ -109,8 +109,14 @@ BATCHES = {
 }
 
 
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Batches as small as these are cut into blocks, too."""
+    monkeypatch.setattr(threads, "BLOCK", 2**14)
+
+
 @pytest.mark.parametrize("name", BATCHES)
-def test_any_number_of_threads_gives_the_same(name):
+def test_any_number_of_threads_gives_the_same(name, small_blocks):
     before = torch.get_num_threads()
     found = []
     try:
@@ -136,7 +142,7 @@ def gradients(p):
 
 
 @pytest.mark.parametrize("name", BATCHES)
-def test_blocks_give_what_the_whole_gives(name, monkeypatch):
+def test_blocks_give_what_the_whole_gives(name, small_blocks, monkeypatch):
     blocks = BATCHES[name]()
     monkeypatch.setattr(threads, "BLOCK", 2**40)
     whole = BATCHES[name]()
@@ -151,14 +157,14 @@ def test_blocks_give_what_the_whole_gives(name, monkeypatch):
     assert str(blocks.sample(3, rngs[0])) == str(whole.sample(3, rngs[1]))
 
 
-def test_a_sentence_without_structure_is_named_in_any_block():
+def test_a_sentence_without_structure_is_named_in_any_block(small_blocks):
     arcs = torch.zeros(90, 26, 26)
     arcs[77, :, 3] = -torch.inf
     with pytest.raises(ValueError, match="sentence 77"):
         ptt.SpanningTree(arcs).log_partition  # noqa: B018
 
 
-def test_a_kind_of_structure_that_cannot_be_cut_is_computed_whole(monkeypatch):
+def test_a_kind_of_structure_that_cannot_be_cut_is_computed_whole(small_blocks, monkeypatch):
     monkeypatch.setattr(threads, "some", lambda structures, sentences: None)
     p = BATCHES["chain"]()
     assert p._engine is p.numpy
