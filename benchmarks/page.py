@@ -40,6 +40,11 @@ says which commit it measured, and whether the code that it measures has changed
 
 """
 
+FIGURE = """![Time against size, ours beside the papers' algorithms](../benchmarks/results/scaling.png)
+
+"""
+"""The one that stands before all sections."""
+
 COMMANDS = {
     name: f"python -m benchmarks.{name} DATA (or all of make bench-tagger)"
     for name in ("semisupervised", "active")
@@ -172,7 +177,7 @@ def main() -> None:
             print(f"tables written to {page}")
     PAGE.parent.mkdir(exist_ok=True)
     body = "\n".join(section.text for section in sections)
-    PAGE.write_text(INTRODUCTION + summary(sections) + body)
+    PAGE.write_text(INTRODUCTION + summary(sections) + FIGURE + body)
     print(f"written to {PAGE}")
 
 
