@@ -40,7 +40,7 @@ says which commit it measured, and whether the code that it measures has changed
 
 """
 
-FIGURE = """![Time against size, ours beside the papers' algorithms](../benchmarks/results/scaling.png)
+FIGURE = """![Time against size, beside the papers' own ways](../benchmarks/results/scaling.png)
 
 """
 """The one that stands before all sections."""
