@@ -219,7 +219,9 @@ def test_samples_without_replacement(case, kind):
     rare = expected < 5
     observed = np.append(observed[~rare], observed[rare].sum())
     expected = np.append(expected[~rare], expected[rare].sum())
-    assert chisquare(observed[expected > 0], expected[expected > 0]).pvalue > 1e-4
+    # The few draws without compilation can be too few for two classes of pairs.
+    if IS_COMPILED or (expected > 0).sum() > 1:
+        assert chisquare(observed[expected > 0], expected[expected > 0]).pvalue > 1e-4
 
 
 @problems()
