@@ -208,30 +208,63 @@ def all_trees(n):
             yield heads
 
 
-def test_heads_are_asked_for_by_their_exact_entropy():
-    task = tree_task(options=TreeOptions(most_words=1))
+@pytest.mark.parametrize("projective", [False, True])
+@pytest.mark.parametrize("most_words", [1, 2, 3])
+def test_heads_are_asked_for_by_their_exact_entropy(most_words, projective):
+    task = tree_task(options=TreeOptions(most_words=most_words, projective=projective))
     known = nothing(task)
     known[0] = [(3, "det"), None, (4, "nsubj"), None]
     model = task.learn(known)
     survey = task.survey(model, known, set(), EFFORT)
-    ((p, _),) = task._learner.distributions(model, [0], None)
-    (arcs,) = p.structures.split(p.scores)
-    scores = {
-        heads: sum(arcs[head, word] for word, head in enumerate(heads, start=1))
-        for heads in all_trees(4)
-        if heads[0] == 3 and heads[2] == 4
+    spans = [span_entropies_by_enumeration(task, model, known, k) for k in range(len(known))]
+    worth = {
+        (k, *span): value
+        / EFFORT.seconds(sum(known[k][w] is None for w in range(*span)), len(known[k]))
+        for k, values in enumerate(spans)
+        for span, value in values.items()
+        if span[1] - span[0] <= most_words
+        and known[k][span[0]] is None
+        and known[k][span[1] - 1] is None
     }
-    total = np.logaddexp.reduce(list(scores.values()))
-    marginals = np.zeros((5, 5))
-    for heads, score in scores.items():
-        for word, head in enumerate(heads, start=1):
-            marginals[head, word] += np.exp(score - total)
-    best = marginals[:, 1:].argmax(axis=0)
-    (table,) = task._learner.relations.probabilities(model.relations, [best], [0])
-    values = {word: entropy(marginals[:, word + 1]) + entropy(table[word]) for word in (1, 3)}
-    span = next(span for span in survey.spans if span.sentence == 0)
-    assert span.first == max(values, key=values.get)
-    assert span.entropy == pytest.approx(values[span.first], abs=1e-9)
+    best = survey.spans[0]
+    assert (best.sentence, best.first, best.last + 1) == max(worth, key=worth.get)
+    for span in survey.spans[:6]:
+        exact = spans[span.sentence][span.first, span.last + 1]
+        assert span.entropy == pytest.approx(exact, abs=1e-9)
+
+
+def span_entropies_by_enumeration(task, model, known, sentence):
+    """H of heads and relations of the words first to last, by [first, last)."""
+    ((p, _),) = task._learner.distributions(model, [sentence], None)
+    (arcs,) = p.structures.split(p.scores)
+    projective, n = task._learner.options.projective, len(known[sentence])
+    fixed = {w: label[0] for w, label in enumerate(known[sentence]) if label is not None}
+    trees = [
+        heads
+        for heads in all_trees(n)
+        if all(heads[w] == head for w, head in fixed.items())
+        and not (projective and crosses(heads))
+    ]
+    scores = np.array([sum(arcs[h, w] for w, h in enumerate(t, start=1)) for t in trees])
+    shares = np.exp(scores - np.logaddexp.reduce(scores))
+    joint = {}
+    for heads, share in zip(trees, shares, strict=True):
+        (table,) = task._learner.relations.probabilities(
+            model.relations, [np.array(heads)], [sentence]
+        )
+        for first, last in itertools.combinations(range(n + 1), 2):
+            cell = joint.setdefault((first, last), {}).setdefault(heads[first:last], [0.0, 0.0])
+            cell[0] += share
+            cell[1] = sum(entropy(table[w]) for w in range(first, last) if w not in fixed)
+    return {
+        span: sum(-p * np.log(p) + p * of_relations for p, of_relations in cells.values() if p)
+        for span, cells in joint.items()
+    }
+
+
+def crosses(heads):
+    arcs = [tuple(sorted((head, word))) for word, head in enumerate(heads, start=1)]
+    return any(a < c < b < d for a, b in arcs for c, d in arcs)
 
 
 def test_trees_learn_from_some_heads_and_their_relations():

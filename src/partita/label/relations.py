@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
+from partita.distribution.chain_entropy import entropy_of
 from partita.distribution.linear_chain import LinearChain
 from partita.estimators.parsing.answers import Labeller
 from partita.estimators.parsing.joint import ArcLabels, arc_label_templates
@@ -23,7 +24,8 @@ from partita.training import LBFGS, Batch, Penalty, build_corpus, train
 
 N_BITS = 14
 """Labels have 2 to the power of this many rows of weights."""
-PASSES = 12
+PASSES, PASS_ARCS = 12, 60_000
+"""Iterations of a round of learning; fewer where they would see more arcs than this."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +114,46 @@ class RelationModel:
         with build_corpus(
             Likelihood(), [Batch(LinearChain, chains, features, targets)], workers=1
         ) as corpus:
-            way = LBFGS(n_iterations=PASSES, loss_tolerance=1e-4)
+            passes = int(np.clip(PASS_ARCS // len(arcs), 3, PASSES))
+            way = LBFGS(n_iterations=passes, loss_tolerance=1e-4)
             found = train(corpus, way, penalty=Penalty(l2=1.0), weights=start, progress=False)
         return found.weights
+
+    def expected_entropies(
+        self,
+        weights: FloatArray,
+        marginals: Sequence[FloatArray],
+        sentences: Sequence[int],
+        most: int | None = None,
+    ) -> list[FloatArray]:
+        """The sum over heads of p(head) H(relation | head), of every word of some sentences.
+
+        `marginals` are those of arcs, (n+1, n+1) each. Of each word, `most` heads are looked at,
+        the likeliest; at others relations count as wholly open, so the result is not too low. A
+        trained parser names the relations of whole trees: with it, those at the likeliest heads.
+        """
+        if self.base is not None:
+            best = [each[:, 1:].argmax(axis=0) for each in marginals]
+            tables = self.probabilities(weights, best, sentences)
+            return [entropy_of(table, (1,)) for table in tables]
+        heads, words, shares, rest = [], [], [], []
+        for each, sentence in zip(marginals, sentences, strict=True):
+            of_words = each[:, 1:].T
+            likeliest = np.argsort(-of_words, axis=1)[:, :most]
+            share = np.take_along_axis(of_words, likeliest, axis=1)
+            root = self.first_nodes[sentence]
+            heads.append((root + likeliest).ravel())
+            words.append(np.repeat(root + 1 + np.arange(len(of_words)), likeliest.shape[1]))
+            shares.append(share)
+            rest.append(np.maximum(1.0 - share.sum(axis=1), 0.0))
+        table = self._table(weights, np.concatenate(heads), np.concatenate(words))
+        ends = np.cumsum([each.size for each in shares])[:-1]
+        of_arcs = np.split(entropy_of(table, (1,)), ends)
+        unknown = np.log(len(self.labels.names))
+        return [
+            (share * values.reshape(share.shape)).sum(axis=1) + others * unknown
+            for share, values, others in zip(shares, of_arcs, rest, strict=True)
+        ]
 
     def probabilities(
         self,
@@ -128,13 +167,24 @@ class RelationModel:
         roots = np.repeat(self.first_nodes[places], n_words)
         ends = np.cumsum(n_words)
         within = np.arange(ends[-1]) - np.repeat(ends - n_words, n_words)
-        rows = self._rows(roots + np.concatenate(heads), roots + within + 1)
-        scores = self.labels.features(rows).scores(weights).reshape(-1, len(self.labels.names))
-        if self.base is not None:
-            scores = scores + self.base.scores(places, heads)
-        p = np.exp(scores - scores.max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
+        fixed = 0.0 if self.base is None else self.base.scores(places, heads)
+        p = self._table(weights, roots + np.concatenate(heads), roots + within + 1, fixed)
         return np.split(p, ends[:-1])
+
+    def _table(
+        self,
+        weights: FloatArray,
+        heads: IntArray,
+        modifiers: IntArray,
+        fixed: FloatArray | float = 0.0,
+    ) -> FloatArray:
+        """p(relation | arc) of arcs between nodes of the corpus, (n_arcs, n_relations)."""
+        rows = self._rows(heads, modifiers)
+        scores = self.labels.features(rows).scores(weights).reshape(-1, len(self.labels.names))
+        scores = scores + fixed
+        p: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        return p
 
     def _rows(self, heads: IntArray, modifiers: IntArray) -> Attributes:
         places = row_places(self.keys, heads, modifiers, self.labels.n_bits)

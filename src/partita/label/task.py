@@ -45,7 +45,7 @@ class Span(NamedTuple):
     first: int
     last: int
     entropy: float = 0.0
-    """Of what is not known of them, in nats, exactly."""
+    """Of what is not known of them, in nats; exactly, of the spans that are asked for next."""
     seconds: float = 1.0
     """What an answer is expected to take."""
 

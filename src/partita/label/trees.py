@@ -1,22 +1,21 @@
 """Labelling trees: a distribution over dependency trees that learns from some heads of a sentence.
 
-Heads are asked for with their relations. The entropy of a word is that of its head, exactly, given
-all heads that are known, and that of the relation at its likeliest head.
+Heads are asked for with their relations; `tree_survey` says by which entropy.
 """
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from partita import show
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import FloatArray
 from partita.data.conllu import EMPTY, UNKNOWN_HEAD
 from partita.data.dependencies import UNKNOWN, relations, tree_heads
 from partita.data.formats import Format
 from partita.data.sentences import Sentence
-from partita.distribution.chain_entropy import entropy_of
 from partita.distribution.trees import Tree
 from partita.label.effort import Effort
 from partita.label.ledger import KnownLabels, Label, Place
@@ -28,10 +27,10 @@ from partita.label.task import (
     Survey,
     Task,
     View,
-    best_span,
     ranked,
 )
 from partita.label.tree_learner import TreeLearner, TreeOptions, TreeWeights, given_known
+from partita.label.tree_survey import TreeSurvey
 
 UNIVERSAL: list[str] = re.findall(
     r"\w+",
@@ -105,37 +104,15 @@ class TreeTask(Task):
         self, model: TreeWeights, known: KnownLabels, closed: set[Place], effort: Effort
     ) -> Survey:
         """The words whose heads and relations are least certain, and how much is in all."""
-        found: list[tuple[float, Span]] = []
-        entropy = sure = 0.0
-        best_heads: list[IntArray] = []
-        of_heads: list[FloatArray] = []
-        for p, places in self._everything(model):
-            p = given_known(p, known[places.start : places.stop])
-            for marginals in p.marginals:
-                of_words = marginals[:, 1:]
-                sure += float(of_words.max(axis=0).sum())
-                best_heads.append(of_words.argmax(axis=0))
-                of_heads.append(entropy_of(of_words, (0,)))
-        tables = self._learner.relations.probabilities(model.relations, best_heads)
-        for place, (heads, table) in enumerate(zip(of_heads, tables, strict=True)):
-            named = np.array([label is not None and label[1] != EMPTY for label in known[place]])
-            values = heads + np.where(named, 0.0, entropy_of(table, (1,)))
-            entropy += float(values.sum())
-            is_open = np.array(
-                [
-                    label is None and (place, word) not in closed
-                    for word, label in enumerate(known[place])
-                ]
-            )
-            sums = np.concatenate([[0.0], np.cumsum(values)])
-            lengths = range(1, min(self._learner.options.most_words, len(values)) + 1)
-            entropies = [sums[length:] - sums[:-length] for length in lengths]
-            best = best_span(place, entropies, is_open, effort)
-            if best is not None:
-                found.append(best)
-        found.sort(key=lambda each: (-each[0], each[1].sentence))
         knows = self._learner.knows_something or any(map(any, known))
-        return Survey([span for _, span in found], entropy, sure, sum(map(len, known)), knows)
+        batches = (
+            (given_known(p, known[places.start : places.stop]), places)
+            for p, places in self._everything(model)
+        )
+        relations = partial(self._learner.relations.expected_entropies, model.relations)
+        return TreeSurvey(known, closed, effort, self._learner.options.most_words, relations).of(
+            batches, knows
+        )
 
     def view(
         self, model: TreeWeights, span: Span, labels: Sequence[Label | None], chosen: Chosen
