@@ -107,3 +107,14 @@ def test_killed_at_any_moment_and_going_on(raw):
     tags = [sentence.column("1") for sentence in read_sentences("out.txt")]
     assert sum(tag == "DET" for each in tags for tag in each) == len(values)
     assert main(["train", "tagger", "out.txt", "--max-iterations", "2", "-o", "m.model"]) == 0
+
+
+def test_a_treebank_whose_words_have_tags_is_told_of_trees(tmp_path, capsys):
+    from partita.cli.label import _task
+    from partita.cli.parser import build_parser
+
+    raw = tmp_path / "raw.conllu"
+    raw.write_text("1\tdogs\t_\tNOUN\t_\t_\t_\t_\t_\t_\n2\tbark\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n")
+    _task(read_sentences(raw), build_parser().parse_args(["label", str(raw), "-o", "out.conllu"]))
+    said = capsys.readouterr().err
+    assert "Every word has its tag already; heads and relations are asked for by --trees" in said

@@ -195,6 +195,9 @@ def _tags(document: Document, model: Model | None, options: Options) -> "Task":
         raise ValueError(f"there is one tag, {names[0]}, and nothing to choose; name others, too.")
     held_out = None if not options.held_out else _judges(document, options)
     say(f"Labelling column {column!r} with {len(names)} tags: {', '.join(names)}")
+    if given and not any(UNKNOWN in tags for tags in given):
+        trees = "; heads and relations are asked for by --trees" * (document.format == "conllu")
+        say(f"Every word has its tag already{trees}")
     return TagTask(
         list(document),
         names,

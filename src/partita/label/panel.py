@@ -37,7 +37,8 @@ def figures(
         "answers": len(records),
         "minutes": sum(min(record["seconds"], LONGEST) for record in records) / 60,
         "entropy": survey.entropy,
-        "bits_per_word": survey.entropy / math.log(2) / max(survey.n_words, 1),
+        # Where nothing is open, rounding may leave less than nothing.
+        "bits_per_word": max(survey.entropy, 0.0) / math.log(2) / max(survey.n_words, 1),
         "expected": survey.expected_accuracy,
         "held_out": held_out,
         "left_out": _mean([answer.probability for answer in recent]),
