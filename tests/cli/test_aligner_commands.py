@@ -80,6 +80,8 @@ def test_evaluation(run, files):
     assert "AER" in out
     assert "sure links         4" in out
     assert (files / "bins.svg").exists()
+    # By batches, the same.
+    assert run(f"{line} --batch 1")[:2] == (0, out)
     _, _, err = run("evaluate links.model new.s --target new.t --links new.a --max-words 2")
     assert "Left out: 1 pair with more than 2 words" in err
 

@@ -245,6 +245,17 @@ def test_the_evaluation_is_that_of_what_is_predicted(run, bank, tmp_path):
     assert (cells[3], cells[-2]) == (f"{100 * scores.uas:.2f}", "-")
 
 
+def test_an_evaluation_by_batches_says_the_same(run, bank, tmp_path):
+    # The last batch has no heads, and is nothing to complain of.
+    path = tmp_path / "some.conllu"
+    path.write_text(conllu(TREES[:10]) + conllu(TREES[:5], trees=False))
+    whole, parts = (
+        run(f"evaluate parser.model {path} --samples 10 --batch {n}") for n in ("100", "3")
+    )
+    assert whole[:2] == parts[:2]
+    assert whole[0] == 0
+
+
 def test_against_another_system(run, bank, tmp_path):
     for other in ("heads.model", "train.conllu"):
         line = f"evaluate parser.model train.conllu --against {other} --samples 20"

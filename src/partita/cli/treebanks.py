@@ -27,14 +27,16 @@ def read_trees(paths: Sequence[str], options: Options) -> list[Sentence]:
     for path in paths:
         found = read_words(path, options)
         if not has_trees(found):
-            raise DataError(
-                found[0].source,
-                None,
-                "no word has a head; expected trees, in column 7 of CoNLL-U (HEAD). Give "
-                "sentences without trees by --unlabelled.",
-            )
+            raise no_trees(found[0].source, " Give sentences without trees by --unlabelled.")
         sentences += found
     return sentences
+
+
+def no_trees(source: str, advice: str = "") -> DataError:
+    """The error of a file whose words have no heads."""
+    return DataError(
+        source, None, f"no word has a head; expected trees, in column 7 of CoNLL-U (HEAD).{advice}"
+    )
 
 
 def read_words(path: str, options: Options) -> list[Sentence]:

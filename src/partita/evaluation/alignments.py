@@ -86,7 +86,7 @@ def link_counts(
     >>> link_counts(gold, [[(0, 0), (1, 2), (2, 2)]])
     LinkCounts(n_found=3, n_sure=2, n_found_sure=1, n_found_allowed=2)
     """
-    each = _each(gold, found)
+    each = counts_of_pairs(gold, found)
     if sample_weight is None:
         return _summed(each)
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -109,7 +109,11 @@ def alignment_scores(
     >>> round(scores.error_rate.value, 3), scores.precision.value
     (0.2, 1.0)
     """
-    each = _each(gold, found)
+    return scores_of(counts_of_pairs(gold, found), n_samples=n_samples)
+
+
+def scores_of(each: Sequence[LinkCounts], *, n_samples: int = 1000) -> LinkScores:
+    """As `alignment_scores`, from the counts of each pair."""
 
     def interval(measure: Callable[[LinkCounts], float]) -> Interval:
         return bootstrap(lambda rows: measure(_summed(rows)), each, n_samples=n_samples)
@@ -123,7 +127,8 @@ def alignment_scores(
     )
 
 
-def _each(gold: Sequence[Alignment], found: Sequence[Iterable[Link]]) -> list[LinkCounts]:
+def counts_of_pairs(gold: Sequence[Alignment], found: Sequence[Iterable[Link]]) -> list[LinkCounts]:
+    """The counts of each pair."""
     if len(gold) != len(found):
         raise ValueError(
             f"{len(found)} predicted alignments came for {len(gold)} gold ones; expected as many. "

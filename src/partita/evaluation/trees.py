@@ -5,6 +5,7 @@ which only the universal part counts, before the colon: nsubj:pass is as good as
 counts, unless it is left out. https://universaldependencies.org/conll18/evaluation.html
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -81,6 +82,21 @@ class ComparedTrees:
 
     def __len__(self) -> int:
         return len(self.sentence)
+
+    def __add__(self, other: "ComparedTrees") -> "ComparedTrees":
+        """These sentences, and then the others; relations only where both have some."""
+        predicted = None
+        if self.predicted is not None and other.predicted is not None:
+            predicted = self.predicted + other.predicted
+        return ComparedTrees(
+            self.n_sentences + other.n_sentences,
+            np.concatenate([self.sentence, other.sentence + self.n_sentences]),
+            np.concatenate([self.n_words, other.n_words]),
+            np.concatenate([self.right_head, other.right_head]),
+            self.gold + other.gold,
+            predicted,
+            np.concatenate([self.is_punctuation, other.is_punctuation]),
+        )
 
     @property
     def right(self) -> BoolArray:
@@ -192,6 +208,14 @@ def compare_trees(gold: Sequence[Sentence], predicted: Sequence[PredictedTree]) 
     >>> scores.uas, scores.las
     (0.5, 0.5)
     """
+    found = compare_some(gold, predicted)
+    if not len(found):
+        raise ValueError("no word of the gold sentences has a head; expected some in column 7.")
+    return found
+
+
+def compare_some(gold: Sequence[Sentence], predicted: Sequence[PredictedTree]) -> ComparedTrees:
+    """As `compare_trees`, of a part of a corpus, which may have no heads; parts add up."""
     if len(gold) != len(predicted):
         raise ValueError(
             f"{len(predicted)} predicted trees came for {len(gold)} gold sentences; expected as "
@@ -216,9 +240,8 @@ def compare_trees(gold: Sequence[Sentence], predicted: Sequence[PredictedTree]) 
             for head, guess, a, b, tag in zip(wanted, found, gold_labels, names, tags, strict=True)
             if head >= 0
         ]
-    if not rows:
-        raise ValueError("no word of the gold sentences has a head; expected some in column 7.")
-    sentence_of, right, gold_names, names_found, is_punctuation = zip(*rows, strict=True)
+    columns = tuple(zip(*rows, strict=True)) or ((),) * 5
+    sentence_of, right, gold_names, names_found, is_punctuation = columns
     return ComparedTrees(
         len(gold),
         np.array(sentence_of, dtype=np.int64),
@@ -298,7 +321,8 @@ def _check_words(gold: Sentence, parsed: Sentence) -> None:
 
 
 def _universal(relation: str) -> str:
-    return relation.partition(":")[0]
+    # One text for all words of a relation.
+    return sys.intern(relation.partition(":")[0])
 
 
 def _share(part: int, whole: int) -> float:

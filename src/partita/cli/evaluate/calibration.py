@@ -8,22 +8,11 @@ from partita.data.text import write_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
-
     from partita.evaluation.calibration import Bin
 
 
-def calibration(
-    probabilities: "ArrayLike", right: "ArrayLike", what: str, diagram: str | None
-) -> float:
-    """The expected calibration error; writes the diagram to its file, if one is asked for."""
-    from partita.evaluation import reliability
-
-    return calibration_of(reliability(probabilities, right), what, diagram)
-
-
 def calibration_of(bins: "Sequence[Bin]", what: str, diagram: str | None) -> float:
-    """As `calibration`, of probabilities that are sorted into bins."""
+    """The expected calibration error; writes the diagram to its file, if one is asked for."""
     from partita import show
     from partita.evaluation import calibration_error
 

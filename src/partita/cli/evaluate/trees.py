@@ -1,18 +1,32 @@
 """`partita evaluate` for parsers: attachment scores as the CoNLL 2018 shared task counts them."""
 
+import operator
+import sys
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from partita.cli.answers import TREE_DECODER, check_counts, table
-from partita.cli.evaluate.calibration import calibration
+from partita.cli.evaluate.calibration import calibration_of
 from partita.cli.families import Family
 from partita.cli.models import Model, is_model, load_model
-from partita.cli.options import DIAGRAM, READING, Argument, Options, read_document
+from partita.cli.options import (
+    BATCH,
+    DIAGRAM,
+    READING,
+    Argument,
+    Options,
+    read_document,
+    read_documents,
+)
 from partita.cli.results import Measures, percent, write_results
-from partita.cli.treebanks import CROSSING, read_trees
+from partita.cli.treebanks import CROSSING, no_trees, words_of
+from partita.cli.workers import answered
 from partita.data.sentences import Sentence
+from partita.data.text import source_name
 
 if TYPE_CHECKING:
+    from partita.evaluation.calibration import BinSums
     from partita.evaluation.trees import ComparedTrees, Measure, PredictedTree
 
 ARGUMENTS = (
@@ -24,27 +38,46 @@ ARGUMENTS = (
     ),
     DIAGRAM,
     *READING,
+    BATCH,
 )
 
 
 def run(model: Model, options: Options) -> None:
-    """Predict, compare, and print."""
-    from partita.evaluation import compare_trees
-
+    """Predict, compare, and print; a batch at a time, of which two numbers a word are kept."""
     check_counts(options, ("samples",))
-    gold = read_trees([options.gold], options)
-    other = _other_trees(gold, options)
-    found = model.estimator.predict(gold, decoder=options.decoder, projective=options.projective)
-    scores = compare_trees(gold, found)
+    if options.against is not None:
+        # The other system's trees are of the whole file.
+        options.batch = sys.maxsize
+    batches = map(words_of, read_documents(options.gold, options))
+    scores, bins, others = zip(*answered(model, _compared, batches, options), strict=True)
+    total, other = reduce(operator.add, scores), others[0]
+    if not len(total):
+        raise no_trees(source_name(options.gold))
+    sums = reduce(lambda one, two: one.plus(two), bins)
     measures: dict[str, Any] = {
-        **_overall(scores, options.samples),
-        "calibration_error": _calibration(model, gold, found, options.diagram),
+        **_overall(total, options.samples),
+        "calibration_error": calibration_of(sums.bins(), "arcs", options.diagram),
         "against": options.against,
-        "better_by": other and _difference(scores, compare_trees(gold, other), options),
-        "words_of_a_sentence": _by_length(scores),
-        "relations": _by_relation(scores),
+        "better_by": other and _difference(total, other, options),
+        "words_of_a_sentence": _by_length(total),
+        "relations": _by_relation(total),
     }
     write_results(options, measures, _lines)
+
+
+def _compared(
+    model: Model, gold: Sequence[Sentence], options: Options
+) -> "tuple[ComparedTrees, BinSums, ComparedTrees | None]":
+    """What is to be said of the trees of some sentences, and of another system's."""
+    from partita.evaluation.trees import compare_some
+
+    other = _other_trees(gold, options)
+    found = model.estimator.predict(gold, decoder=options.decoder, projective=options.projective)
+    return (
+        compare_some(gold, found),
+        _calibration(model, gold, found),
+        None if other is None else compare_some(gold, other),
+    )
 
 
 FAMILY = Family("parsers", ("parser",), run, ARGUMENTS)
@@ -143,17 +176,15 @@ def _interval(found: tuple[float, float, float]) -> tuple[str, str]:
 
 
 def _calibration(
-    model: Model,
-    gold: Sequence[Sentence],
-    found: Sequence["PredictedTree"],
-    diagram: str | None,
-) -> float:
+    model: Model, gold: Sequence[Sentence], found: Sequence["PredictedTree"]
+) -> "BinSums":
     import numpy as np
 
     from partita.data.dependencies import tree_heads
+    from partita.evaluation.calibration import BinSums
 
     marginals = model.estimator.predict_marginals(gold)
-    probabilities, right = [], []
+    probabilities, right = [np.zeros(0)], [np.zeros(0, dtype=np.bool_)]
     for sentence, (heads, _), matrix in zip(gold, found, marginals, strict=True):
         wanted = np.array(tree_heads(sentence, single_root=False, partial=True))
         known = wanted >= 0
@@ -161,7 +192,7 @@ def _calibration(
         words = np.arange(1, len(chosen) + 1)
         probabilities.append(matrix[chosen, words][known])
         right.append((chosen == wanted)[known])
-    return calibration(np.concatenate(probabilities), np.concatenate(right), "arcs", diagram)
+    return BinSums.of(np.concatenate(probabilities), np.concatenate(right))
 
 
 def _other_trees(gold: Sequence[Sentence], options: Options) -> "Sequence[PredictedTree] | None":
