@@ -7,6 +7,7 @@ SECONDS ?= 60
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+AT_ONCE := -n $(JOBS) --dist worksteal
 SAY := @printf '==> %s\n'
 
 HELPERS := $(addprefix benchmarks/,timing.py page.py tagger_data.py semisupervised.py active.py)
@@ -23,11 +24,13 @@ help: ## list these targets
 
 install: $(VENV)/.installed ## create the environment: Partita and the tools of its developers
 
-test: lint $(VENV)/.kernels ## install, then check style and types, and run all tests
+# Kernels are compiled first, each once; two workers that meet one at the same time both compile it.
+# Each worker begins with a part of the tests in one piece, so that few fixtures are made twice.
+test: lint $(VENV)/.compiled ## install, then check style and types, and run all tests
 	$(SAY) "Running the tests and the examples in docstrings, $(JOBS) at a time"
-	@$(BIN)/python -m pytest -q -n $(JOBS)
+	@$(BIN)/python -m pytest -q $(AT_ONCE)
 	$(SAY) "Running the conformance tests again, reduced, without compilation"
-	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n $(JOBS) -m "not slow" tests/conformance
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(AT_ONCE) -m "not slow" tests/conformance
 
 lint: install ## check format, style and types
 	$(SAY) "Checking the format (make format mends it)"

@@ -239,6 +239,8 @@ TREE_SIZES = (1, 2, 3, 4, 5) if IS_COMPILED else (1, 3)
 SPANNING_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
 SIBLING_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
 LABELLED_SIZES = (1, 2, 4) if IS_COMPILED else (1, 2)
+FEW_SIZES = (1, 2, 3) if IS_COMPILED else (1, 2)
+CONSTITUENT_SIZES = (1, 2, 5, 6) if IS_COMPILED else (1, 3)
 
 CASES = [
     Case(
@@ -267,13 +269,13 @@ CASES = [
     Case("projective", *projective_trees(False), TREE_SIZES, n_words_long=200),
     Case("projective-one-root", *projective_trees(True), TREE_SIZES, n_words_long=200),
     Case("projective-labelled", *projective_trees(False, 2), LABELLED_SIZES, n_words_long=100),
-    Case("projective-labelled-one-root", *projective_trees(True, 3), (1, 2, 3), n_words_long=50),
+    Case("projective-labelled-one-root", *projective_trees(True, 3), FEW_SIZES, n_words_long=50),
     Case("siblings", *sibling_trees(False), SIBLING_SIZES, n_words_long=40),
     Case("siblings-one-root", *sibling_trees(True), SIBLING_SIZES, n_words_long=40),
     Case("spanning", *spanning_trees(False), SPANNING_SIZES, n_words_long=200),
     Case("spanning-one-root", *spanning_trees(True), SPANNING_SIZES, n_words_long=200),
     Case("spanning-labelled", *spanning_trees(False, 2), LABELLED_SIZES, n_words_long=100),
-    Case("spanning-labelled-one-root", *spanning_trees(True, 3), (1, 2, 3), n_words_long=50),
+    Case("spanning-labelled-one-root", *spanning_trees(True, 3), FEW_SIZES, n_words_long=50),
     Case(
         "segments",
         lambda rng, n_words: (rng.normal(size=(n_words, 3, 2)), rng.normal(size=(2, 2))),
@@ -288,12 +290,12 @@ CASES = [
         lambda rng, n_words: (rng.normal(size=(n_words, 4, 5)), rng.normal(size=(5, 5))),
         lambda scores, **options: pt.SegmentChain(*scores, **options),
         all_segmentations,
-        (1, 2, 3),
+        FEW_SIZES,
         n_words_long=100,
         once=(1,),
     ),
-    Case("constituents", *constituency_trees(), (1, 2, 5, 6), n_words_long=60),
-    Case("constituents-labelled", *constituency_trees(2), (1, 2, 4), n_words_long=40),
+    Case("constituents", *constituency_trees(), CONSTITUENT_SIZES, n_words_long=60),
+    Case("constituents-labelled", *constituency_trees(2), LABELLED_SIZES, n_words_long=40),
     Case(
         "own-structure",
         lambda rng, n_words: (rng.normal(size=(n_words, 3, 2)), rng.normal(size=(2, 2))),

@@ -11,6 +11,8 @@ from cases import CASES, IS_COMPILED, Case, batch, flat, like, padded, unpadded
 
 TOLERANCE = 1e-9
 KINDS = ("normal", "ties", "huge", "forbidden", "one structure left")
+# Without compilation it is the indices and the branches that are looked at, not the digits.
+TRIED = KINDS if IS_COMPILED else ("normal", "huge", "forbidden")
 
 
 def make_scores(case, kind, n_words, seed=0):
@@ -57,9 +59,8 @@ class Problem:
 
 def problems(*kinds):
     """A test for every structure, kind of scores and size: a failure names all three."""
-    found = [
-        Problem(case, kind, n) for case in CASES for kind in kinds or KINDS for n in case.sizes
-    ]
+    tried = [kind for kind in TRIED if kind in (kinds or KINDS)]
+    found = [Problem(case, kind, n) for case in CASES for kind in tried for n in case.sizes]
     return pytest.mark.parametrize("problem", found, ids=str)
 
 
@@ -68,7 +69,7 @@ def case(request):
     return request.param
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=TRIED)
 def kind(request):
     return request.param
 

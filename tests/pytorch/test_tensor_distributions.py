@@ -112,10 +112,10 @@ def test_gradients(case, kind, form, quantity, build):
     def function(*moved):
         return QUANTITIES[quantity](build(filled(scores, moved)), values, target)
 
-    # By random projections where there are many inputs.
-    assert gradcheck(function, inputs, fast_mode=form == "list")
+    # Along a random direction, which a wrong derivative of any input changes.
+    assert gradcheck(function, inputs, fast_mode=True)
     if quantity in ("log_partition", "log_prob"):
-        assert gradgradcheck(function, inputs, fast_mode=form == "list")
+        assert gradgradcheck(function, inputs, fast_mode=True)
 
 
 def like_form(scores):
@@ -133,17 +133,17 @@ def test_gradients_by_both_distributions_and_by_values(case, build):
             p, q = build(filled(scores, moved[:n])), build(filled(others, moved[n:]))
             return getattr(p, name)(q)
 
-        assert gradcheck(function, inputs)
+        assert gradcheck(function, inputs, fast_mode=True)
 
     def expectation(*moved):
         return build(scores).expectation(filled(others, moved))
 
-    assert gradcheck(expectation, leaves(others))
+    assert gradcheck(expectation, leaves(others), fast_mode=True)
 
     def product(*moved):
         return tuple(leaves(build(scores).covariance_product(filled(others, moved))))
 
-    assert gradcheck(product, leaves(others))
+    assert gradcheck(product, leaves(others), fast_mode=True)
 
 
 @pytest.mark.parametrize("quantity", QUANTITIES)

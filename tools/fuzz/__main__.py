@@ -13,7 +13,7 @@ import multiprocessing
 import sys
 import time
 
-from tools.fuzz.session import fuzz
+from tools.fuzz.session import fuzz, killed_by
 from tools.fuzz.targets import TARGETS
 
 
@@ -28,10 +28,14 @@ def main() -> int:
     context = multiprocessing.get_context("spawn")
     n_findings = 0
     for name in options.targets:
-        arguments = (name, options.seed, options.inputs, options.seconds)
+        tried = context.Value("q", 0, lock=False)
+        arguments = (name, options.seed, options.inputs, options.seconds, tried)
         process = context.Process(target=fuzz, args=arguments)
         process.start()
         process.join()
+        if process.exitcode not in (0, 1):
+            path = killed_by(name, options.seed, tried.value)
+            sys.stdout.write(f"{name}: the interpreter ended ({process.exitcode})\n  {path}\n")
         n_findings += process.exitcode != 0
     return 1 if n_findings else 0
 

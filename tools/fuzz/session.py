@@ -1,51 +1,89 @@
 """One target, input after input, in one process."""
 
+import argparse
 import json
+import os
 import shutil
 import sys
 import time
 import traceback
 from pathlib import Path
 from random import Random
+from typing import Any, Protocol
 
-from tools.fuzz.target import scratch
+from tools.fuzz.target import Target, scratch
 from tools.fuzz.targets import TARGETS
 
 FOUND = Path("build") / "fuzz"
 
 
-def fuzz(name: str, seed: int, n_inputs: int | None, seconds: float) -> None:
-    """Try inputs of one target; exit with 1 if there are findings."""
-    FOUND.mkdir(parents=True, exist_ok=True)
-    current = FOUND / f"{name}-running.json"
-    folder, kinds, tried = scratch(), set[str](), 0
+class Counter(Protocol):
+    """A number that two processes see."""
+
+    value: int
+
+
+def fuzz(name: str, seed: int, n_inputs: int | None, seconds: float, tried: Counter) -> None:
+    """Try inputs of one target; exit with 1 if there are findings.
+
+    `tried` is seen by the process that started this one, in case that it does not survive an input.
+    """
+    # What argparse asks of the system for every flag is the same every time.
+    argparse._ = lambda text: text  # type: ignore[attr-defined]
+    os.environ["COLUMNS"] = "80"
+    folder, kinds = scratch(), set[str]()
     try:
         target = TARGETS[name](folder)
         began = time.monotonic()
-        while tried < n_inputs if n_inputs is not None else time.monotonic() - began < seconds:
-            case = target.draw(Random(f"{name} {seed} {tried}"))
-            # Written before it is tried, for the case that the interpreter does not survive it.
-            current.write_text(json.dumps(case))
-            tried += 1
+        while (
+            tried.value < n_inputs if n_inputs is not None else time.monotonic() - began < seconds
+        ):
+            case = drawn(target, seed, tried.value)
+            tried.value += 1
             try:
                 target.check(case)
             except Exception as error:
                 kind = _where(error)
                 if kind not in kinds:
                     kinds.add(kind)
-                    path = FOUND / f"{name}-{seed}-{tried}.json"
-                    path.write_text(json.dumps(case) + "\n")
-                    sys.stdout.write(f"{name}: {kind}\n  {path}\n")
-                    sys.stdout.flush()
-        current.unlink(missing_ok=True)
+                    _say(f"{name}: {kind}\n  {kept(case, target, seed, tried.value)}")
+            if tried.value % 10_000 == 0:
+                _say(f"{name}: {tried.value:,} inputs so far")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    sys.stdout.write(f"{name}: {tried:,} inputs from seed {seed}, {len(kinds)} findings\n")
+    _say(f"{name}: {tried.value:,} inputs from seed {seed}, {len(kinds)} findings")
     sys.exit(1 if kinds else 0)
+
+
+def drawn(target: Target, seed: int, number: int) -> Any:
+    """The input of this number: the same again whenever it is asked for."""
+    return target.draw(Random(f"{target.name} {seed} {number}"))
+
+
+def kept(case: Any, target: Target, seed: int, number: int) -> Path:
+    """The file that an input is written to, as a line of the corpus."""
+    FOUND.mkdir(parents=True, exist_ok=True)
+    path = FOUND / f"{target.name}-{seed}-{number}.json"
+    path.write_text(json.dumps(case) + "\n")
+    return path
+
+
+def killed_by(name: str, seed: int, number: int) -> Path:
+    """The file of the input that the interpreter did not survive."""
+    folder = scratch()
+    try:
+        target = TARGETS[name](folder)
+        return kept(drawn(target, seed, number - 1), target, seed, number)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def _where(error: Exception) -> str:
     """The error and the last line of ours, by which findings are told apart."""
-    frames = traceback.extract_tb(error.__traceback__)
-    last = frames[-1]
+    last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} at {last.filename}:{last.lineno}: {str(error)[:300]}"

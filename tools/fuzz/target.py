@@ -1,13 +1,15 @@
 """What is fuzzed: a target draws inputs, and takes any input or says what is wrong with it."""
 
+import argparse
 import contextlib
+import copy
 import io
 import json
 import os
 import sys
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -48,11 +50,15 @@ class Target(ABC):
         return [json.loads(line) for line in lines]
 
 
-def run_command(arguments: list[str]) -> tuple[int, str, str]:
-    """Status, output and errors of a command in this process; no exception may come out of it."""
+def run_command(arguments: list[str], known_as: str | None = None) -> tuple[int, str, str]:
+    """Status, output and errors of a command in this process; no exception may come out of it.
+
+    Arguments that are the same again and again, on a file that differs, are understood once for
+    each name they are `known_as`: that takes longer than the rest.
+    """
     from partita.cli import main
 
-    with captured() as (out, err):
+    with captured() as (out, err), _understood_once(known_as):
         try:
             status = main(arguments)
         except SystemExit as stop:
@@ -65,6 +71,35 @@ def run_command(arguments: list[str]) -> tuple[int, str, str]:
     if status == 2 and len(errors.strip()) < 20:
         raise Finding(f"status 2 without a sentence: {errors!r}")
     return status, out.getvalue(), errors
+
+
+class _Understood:
+    """In the place of the parser: it gives what the same arguments gave before."""
+
+    known: dict[tuple[str, ...], argparse.Namespace] = {}
+
+    def __init__(self, build: Callable[[], argparse.ArgumentParser], name: str) -> None:
+        self.build, self.name = build, name
+
+    def parse_args(self, given: list[str]) -> argparse.Namespace:
+        """A copy, since commands write into it."""
+        key = (self.name, *given)
+        if key not in self.known:
+            self.known[key] = self.build().parse_args(given)
+        return copy.copy(self.known[key])
+
+
+@contextlib.contextmanager
+def _understood_once(name: str | None) -> Iterator[None]:
+    from partita.cli import parser
+
+    build = parser.build_parser
+    if name is not None:
+        parser.build_parser = lambda: _Understood(build, name)  # type: ignore[assignment,return-value]
+    try:
+        yield
+    finally:
+        parser.build_parser = build
 
 
 @contextlib.contextmanager
