@@ -131,6 +131,9 @@ def run_command(line):
     arguments, _, target = (words[1:], None, None)
     if ">" in arguments:
         arguments, (target,) = arguments[: arguments.index(">")], arguments[-1:]
+    if arguments[:2] == ["train", "parser"] and "--n-bits" not in arguments:
+        # Millions of weights for a few sentences are most of the time that a page takes.
+        arguments += ["--n-bits", "14"]
     errors = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         status = main(arguments)

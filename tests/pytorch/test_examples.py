@@ -21,7 +21,7 @@ def load(name):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    for part, n_sentences in (("train", 50), ("dev", 10)):
+    for part, n_sentences in (("train", 80), ("dev", 10)):
         text = samples.path(f"treebank-{part}.conllu").read_text()
         (tmp_path / f"small-{part}.conllu").write_text(
             "\n\n".join(text.split("\n\n")[:n_sentences]) + "\n\n"
