@@ -97,15 +97,11 @@ def sum_by_shard(
 
     `watcher` is told after each batch what share of them is done.
     """
-    buffers: list[FloatArray | None] = [None] * n_shards
-    if request.slopes is not None:
-        fresh = [np.zeros_like(request.weights) for _ in range(n_shards - (out is not None))]
-        buffers = [*([] if out is None else [out]), *fresh]
-    sweep = _Sweep(batches, request, buffers, watcher)
+    sweep = _Sweep(batches, request, [out, *[None] * (n_shards - 1)], watcher)
     _run(sweep, min(n_threads, len(batches)))
     return [
-        Sums(added(sweep.statistics[shard::n_shards], request.objectives), buffer)
-        for shard, buffer in enumerate(buffers)
+        Sums(added(sweep.statistics[shard::n_shards], request.objectives), gradient)
+        for shard, gradient in enumerate(sweep.gradients())
     ]
 
 
@@ -201,6 +197,12 @@ class _Sweep:
             with self._changed:
                 self._changed.wait_for(lambda: self._stopped or self._n_waiting <= most_waiting)
 
+    def gradients(self) -> list[FloatArray | None]:
+        """The sum of each shard; None where no slopes were given."""
+        if self._request.slopes is None:
+            return [None] * len(self._queues)
+        return [queue.sum_of(self._request.weights) for queue in self._queues]
+
     def stop(self) -> None:
         """Let all threads end at their next batch."""
         with self._changed:
@@ -222,8 +224,8 @@ class _Sweep:
         # Whoever delivers the batch whose turn it is adds it, and all that waited for it.
         while (item := self._claimed(queue)) is not None:
             batch, gradient = item
-            if gradient is not None and queue.buffer is not None:
-                batch.features.add_gradient(gradient, queue.buffer)
+            if gradient is not None:
+                batch.features.add_gradient(gradient, queue.sum_of(self._request.weights))
             self._release(queue)
 
     def _claimed(self, queue: "_Queue") -> tuple[Batch, FloatArray | None] | None:
@@ -250,6 +252,13 @@ class _Queue:
     turn: int = 0
     is_busy: bool = False
     waiting: dict[int, tuple[Batch, FloatArray | None]] = field(default_factory=dict)
+
+    def sum_of(self, weights: FloatArray) -> FloatArray:
+        """What the shard adds up to so far; cleared by whoever is the first to add."""
+        # Not beforehand: that would be the work of one thread while the others wait.
+        if self.buffer is None:
+            self.buffer = np.zeros_like(weights)
+        return self.buffer
 
 
 def _run(sweep: _Sweep, n_threads: int) -> None:
