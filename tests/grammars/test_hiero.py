@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from partita.baselines import hiero as plain
 from partita.distribution.hypergraph import HypergraphDistribution
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.hiero import HieroGrammar
@@ -17,6 +18,7 @@ from partita.grammars.rules import (
     parse_rule,
     read_rules,
 )
+from partita.structures.hypergraph import Hypergraph
 
 LIGHT = [
     "[X] ||| apague [X,1] ||| switch [X,1] off ||| p=-0.5",
@@ -123,6 +125,38 @@ def test_the_pair_forest_has_the_derivations_with_that_target(sentence):
         assert forest.node_spans[forest.hypergraph.root].tolist() == [0, len(words), 0, len(target)]
     with pytest.raises(EmptyForestError, match="though its source has"):
         grammar.parse_pair(words, ["Z"])
+
+
+def test_kernels_find_the_edges_of_plain_python():
+    """Rules with two nonterminals, several nonterminals, and rules without words."""
+    grammar = grammar_of(SMALL)
+    source = ["a", "b", "c", "b", "a"]
+    target = target_of(grammar.rules, all_derivations(grammar.rules, "S", source)[0])
+    for chart, forest in (
+        (plain.parse(grammar.rules, source), grammar.parse(source)),
+        (plain.parse_pair(grammar.rules, source, target), grammar.parse_pair(source, target)),
+    ):
+        keys = list(chart.nodes)
+        whole = ("S", 0, len(source), 0, len(target))[: len(keys[0])]
+        graph, kept = Hypergraph(chart.heads, chart.tails, chart.nodes[whole]).pruned()
+        expected = sorted(
+            (keys[chart.heads[e]], chart.rule[e], [keys[tail] for tail in chart.tails[e]])
+            for e in kept.tolist()
+        )
+        spans = forest.node_spans.tolist()
+        names = [(symbol, *span) for symbol, span in zip(forest.node_symbols, spans, strict=True)]
+        found = sorted(
+            (names[forest.hypergraph.heads[e]], forest.rule[e], [names[t] for t in tails])
+            for e in range(forest.hypergraph.n_edges)
+            for tails in [forest.hypergraph.tails(e).tolist()]
+        )
+        assert found == expected
+
+
+def test_a_sentence_with_more_edges_than_expected_gets_more_room():
+    grammar = grammar_of([f"[X] ||| a ||| {k}" for k in range(5000)])
+    assert grammar.parse(["a"]).hypergraph.n_edges == 5001
+    assert grammar.parse_pair(["a"], ["7"]).hypergraph.n_edges == 2
 
 
 def test_edges_know_their_rule_and_spans():

@@ -8,9 +8,8 @@ from numpy.typing import ArrayLike
 
 from partita.arrays import FloatArray, IntArray
 from partita.grammars.forest import EmptyForestError
-from partita.grammars.hiero_chart import Chart, parse_source
-from partita.grammars.hiero_target import restrict
-from partita.grammars.hiero_trie import Trie
+from partita.grammars.hiero_chart import Chart, parse_source, restrict
+from partita.grammars.rule_arrays import RuleArrays, Sides
 from partita.grammars.rules import Slot, SynchronousRule
 from partita.grammars.spans import SpannedEdges
 from partita.structures.forests import checked_derivation
@@ -84,7 +83,33 @@ class HieroGrammar:
                 f"no rule has the head [{start}]; expected one, since a sentence must be derived "
                 f"from it. Add glue_rules(), or give start=, one of {sorted(heads)}."
             )
-        self._trie = Trie(self.rules)
+        below = {slot.symbol for rule in self.rules for slot in rule.slots}
+        self.symbols = tuple(sorted(heads | below))
+        self._source_words: dict[str, int] = {}
+        self._target_words: dict[str, int] = {}
+        number = {symbol: index for index, symbol in enumerate(self.symbols)}
+        sources, targets = [], []
+        for rule in self.rules:
+            place = {slot.number: -1 - index for index, slot in enumerate(rule.slots)}
+            sources.append(
+                [
+                    -1 - number[item.symbol]
+                    if isinstance(item, Slot)
+                    else self._source_words.setdefault(item, len(self._source_words))
+                    for item in rule.source
+                ]
+            )
+            targets.append(
+                [
+                    place[item.number]
+                    if isinstance(item, Slot)
+                    else self._target_words.setdefault(item, len(self._target_words))
+                    for item in rule.target
+                ]
+            )
+        rule_heads = np.array([number[rule.head] for rule in self.rules], dtype=np.int64)
+        self._targets = Sides.of(targets)
+        self._arrays = RuleArrays.of(Sides.of(sources), rule_heads, number[start], self.symbols)
 
     def parse(self, source: Sequence[str], *, longest_span: int | None = None) -> RuleForest:
         """D(x): all derivations of a sentence, whatever their target.
@@ -93,9 +118,7 @@ class HieroGrammar:
         for rules with one nonterminal between words, O(n⁴) with two. Nonterminals other than the
         start span at most `longest_span` words.
         """
-        chart = self._chart(source, longest_span)
-        root = chart.nodes[self.start, 0, len(source)]
-        return self._forest(chart, root, [span[1:] for span in chart.nodes])
+        return self._forest(self._chart(source, longest_span))
 
     def parse_pair(
         self, source: Sequence[str], target: Sequence[str], *, longest_span: int | None = None
@@ -104,16 +127,14 @@ class HieroGrammar:
 
         Every node of D(x) is split by the places of the target where it fits.
         """
-        chart = self._chart(source, longest_span)
-        order = Hypergraph(chart.heads, chart.tails, chart.nodes[self.start, 0, len(source)]).order
-        restricted, spans = restrict(chart, self.rules, order.tolist(), tuple(target))
-        whole = (self.start, 0, len(source), 0, len(target))
-        if whole not in spans:
+        whole = self._chart(source, longest_span)
+        chart = restrict(whole, self._targets, _numbers(target, self._target_words))
+        if chart is None:
             raise EmptyForestError(
                 f"the pair {' '.join(source)!r} / {' '.join(target)!r} has no derivation, though "
                 "its source has. Add rules for the missing translations, or leave the pair out."
             )
-        return self._forest(restricted, spans[whole], [span[1:] for span in spans])
+        return self._forest(chart)
 
     def _chart(self, source: Sequence[str], longest_span: int | None) -> Chart:
         words = tuple(source)
@@ -121,9 +142,9 @@ class HieroGrammar:
             raise ValueError(
                 f"source is the string {source!r}; expected a sequence of words. Split it first."
             )
-        chart = parse_source(self._trie, self.rules, words, self.start, longest_span)
-        if (self.start, 0, len(words)) not in chart.nodes:
-            unknown = [word for word in words if word not in self._trie.words]
+        chart = parse_source(self._arrays, _numbers(words, self._source_words), longest_span)
+        if chart is None:
+            unknown = [word for word in words if word not in self._source_words]
             reason = (
                 f"no rule has the word {unknown[0]!r}" if unknown else "its phrases do not join"
             )
@@ -133,15 +154,11 @@ class HieroGrammar:
             )
         return chart
 
-    def _forest(self, chart: Chart, root: int, spans: list[tuple[int, ...]]) -> RuleForest:
-        whole = Hypergraph(chart.heads, chart.tails, root)
-        hypergraph, kept = whole.pruned()
-        nodes = np.unique(whole.heads[kept])
-        symbols = [key[0] for key in chart.nodes]
-        return RuleForest(
-            hypergraph,
-            self.rules,
-            np.array(chart.rule, dtype=np.int64)[kept],
-            tuple(symbols[node] for node in nodes.tolist()),
-            np.array(spans, dtype=np.int64)[nodes],
-        )
+    def _forest(self, chart: Chart) -> RuleForest:
+        symbols = tuple(self.symbols[symbol] for symbol in chart.symbols.tolist())
+        return RuleForest(chart.hypergraph(), self.rules, chart.rule, symbols, chart.spans)
+
+
+def _numbers(words: Sequence[str], known: dict[str, int]) -> IntArray:
+    """A number for each word that a rule has; one that none has for the others."""
+    return np.array([known.get(word, len(known)) for word in words], dtype=np.int64)

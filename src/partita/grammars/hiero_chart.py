@@ -1,109 +1,126 @@
-"""Bottom-up parsing of a source sentence with synchronous rules."""
+"""Charts of synchronous rules: every rule over every span, and the same for a given target."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
-from partita.grammars.hiero_trie import Trie
-from partita.grammars.rules import SynchronousRule
+import numpy as np
 
-Node = tuple[Any, ...]
-"""(nonterminal, first and last source boundary), and where there is a target its boundaries."""
-Item = tuple[int, tuple[int, ...]]
-"""A dotted rule: its state in the trie, and the nodes of the nonterminals before the dot."""
+from partita.arrays import IntArray
+from partita.grammars.rule_arrays import RuleArrays, Sides
+from partita.kernels.bitext import hiero_parse
+from partita.structures.batch import offsets as offsets_of
+from partita.structures.batch import pieces
+from partita.structures.hypergraph import Hypergraph
+
+FIRST_ROOM = 64
+"""Edges for each span, at the first try."""
 
 
-@dataclass
-class Chart:
-    """Nodes and edges as they are found."""
+class Chart(NamedTuple):
+    """The edges of all derivations, those into a node before those out of it."""
 
-    nodes: dict[Node, int] = field(default_factory=dict)
-    heads: list[int] = field(default_factory=list)
-    tails: list[tuple[int, ...]] = field(default_factory=list)
-    rule: list[int] = field(default_factory=list)
+    heads: IntArray
+    rule: IntArray
+    tail_offsets: IntArray
+    tails: IntArray
+    symbols: IntArray
+    """The nonterminal of each node."""
+    spans: IntArray
+    """First and last boundary of each node, on the source side, and of the target if it is given;
+    (n_nodes, 2 or 4)."""
+    root: int
+    """The node of the whole sentence."""
 
-    def add(self, node: Node, rule: int, tails: tuple[int, ...]) -> int:
-        """An edge into a node, which is made if it is new; returns the node."""
-        self.heads.append(self.nodes.setdefault(node, len(self.nodes)))
-        self.tails.append(tails)
-        self.rule.append(rule)
-        return self.heads[-1]
+    def hypergraph(self) -> Hypergraph:
+        """The edges as a hypergraph."""
+        shape = self.tails, self.tail_offsets, self.root, len(self.symbols)
+        return Hypergraph.from_kernel(self.heads, *shape)
 
 
 def parse_source(
-    trie: Trie,
-    rules: Sequence[SynchronousRule],
-    source: Sequence[str],
-    start: str,
-    longest_span: int | None,
-) -> Chart:
-    """Every rule over every span of the sentence, children before parents.
+    rules: RuleArrays, words: IntArray, longest_span: int | None, alone: IntArray | None = None
+) -> Chart | None:
+    """D(x): every rule over every span of a sentence; None if there is no derivation.
 
-    Spans by their first word, backwards, then by their last: what a dotted rule with its dot at m
-    needs next begins at m, so all of it is there, but for the span itself. That one only serves a
-    dotted rule at its very beginning, and is looked at last, in the trie's `unary_order`.
+    `alone` has a second symbol for each word, -1 for none, that only a rule of one word sees.
     """
-    chart = Chart()
-    n_words = len(source)
-    longest = n_words if longest_span is None else longest_span
-    found: list[list[dict[str, int]]] = [
-        [{} for _ in range(n_words + 1)] for _ in range(n_words + 1)
-    ]
-    for first in range(n_words - 1, -1, -1):
-        items: list[list[Item]] = [[] for _ in range(n_words + 1)]
-        for last in range(first + 1, n_words + 1):
-            here = found[first][last]
-            span = (first, last)
-            allowed = None if last - first <= longest else start
-            items[last] = _advance(trie, source, items, found, first, last)
-            for item in items[last]:
-                _complete(chart, trie, rules, item, span, allowed, here)
-            for symbol in trie.unary_order:
-                if symbol in here and symbol in trie.by_symbol[0]:
-                    item = (trie.by_symbol[0][symbol], (here[symbol],))
-                    items[last].append(item)
-                    _complete(chart, trie, rules, item, span, allowed, here)
-    return chart
+    n = len(words)
+    alone = np.full(n, -1) if alone is None else alone
+    longest = n if longest_span is None else longest_span
+    room = FIRST_ROOM * (n + 1) ** 2
+    while True:
+        node_of = np.full((rules.n_symbols, n + 1, n + 1), -1)
+        items = tuple(np.empty((3, 4 * room), dtype=np.int64))
+        nodes = np.empty((3, node_of.size), dtype=np.int64)
+        edges, counts = _edges(room), np.zeros(3, dtype=np.int64)
+        firsts = np.zeros(n + 2, dtype=np.int64)
+        if hiero_parse.parse(
+            words, alone, rules.start, longest, rules.steps, rules.ends, rules.heads,
+            rules.unary_order, items, firsts, node_of, tuple(nodes), edges, counts,
+        ):  # fmt: skip
+            break
+        room *= 4
+    return _chart(edges, counts, nodes[0], nodes[1:].T, int(node_of[rules.start, 0, n]))
 
 
-def _complete(
-    chart: Chart,
-    trie: Trie,
-    rules: Sequence[SynchronousRule],
-    item: Item,
-    span: tuple[int, int],
-    allowed: str | None,
-    here: dict[str, int],
-) -> None:
-    """Edges for the rules that end with a dotted rule, if their head is the allowed one, or any."""
-    state, tails = item
-    for number in trie.complete[state]:
-        head = rules[number].head
-        if allowed in (None, head):
-            here[head] = chart.add((head, *span), number, tails)
+def restrict(chart: Chart, targets: Sides, words: IntArray) -> Chart | None:
+    """D(x, y): every node of D(x) split by the target words k .. l-1 that it derives.
+
+    `targets` has the target side of each rule, in which -1 - p stands for tail p of its edges.
+    """
+    n, n_nodes = len(words), len(chart.symbols)
+    room = 2 * len(chart.heads) + FIRST_ROOM
+    while True:
+        split_of = np.full((n_nodes, n + 1, n + 1), -1, dtype=np.int32)
+        ends = np.full((2, n_nodes, n + 1), -1)
+        chains = ends[0], ends[1], np.empty(room, dtype=np.int64)
+        splits = np.empty((3, room), dtype=np.int64)
+        edges, counts = _edges(room), np.zeros(3, dtype=np.int64)
+        if hiero_parse.restrict(
+            chart[:4], targets, words, split_of, chains, tuple(splits), edges, counts
+        ):
+            break
+        room *= 4
+    node = splits[0, : counts[0]]
+    spans = np.column_stack([chart.spans[node], splits[1, : counts[0]], splits[2, : counts[0]]])
+    return _chart(edges, counts, chart.symbols[node], spans, int(split_of[chart.root, 0, n]))
 
 
-def _advance(
-    trie: Trie,
-    source: Sequence[str],
-    items: list[list[Item]],
-    found: list[list[dict[str, int]]],
-    first: int,
-    last: int,
-) -> list[Item]:
-    """The dotted rules over a span that end in a word, or in a nonterminal after something else."""
-    moved: list[Item] = []
-    word = source[last - 1]
-    before: list[Item] = [(0, ())] if last == first + 1 else items[last - 1]
-    for state, tails in before:
-        after = trie.by_word[state].get(word)
-        if after is not None:
-            moved.append((after, tails))
-    for middle in range(first + 1, last):
-        symbols = found[middle][last]
-        if symbols:
-            for state, tails in items[middle]:
-                for symbol, after in trie.by_symbol[state].items():
-                    if symbol in symbols:
-                        moved.append((after, (*tails, symbols[symbol])))
-    return moved
+def target_words(chart: Chart, targets: Sides, derivations: Sequence[IntArray]) -> list[IntArray]:
+    """The target words of derivations, each an array of edges, top-down and left to right."""
+    lengths = np.array([len(edges) for edges in derivations], dtype=np.int64)
+    flat = np.concatenate([np.zeros(0, dtype=np.int64), *derivations])
+    ends = np.empty(len(lengths) + 1, dtype=np.int64)
+    longest = int(np.diff(targets.offsets).max(initial=0))
+    out = np.empty(longest * len(flat), dtype=np.int64)
+    hiero_parse.target_words(
+        flat, offsets_of(lengths), chart.rule, np.diff(chart.tail_offsets), targets, out, ends
+    )
+    return pieces(out, ends)
+
+
+def _edges(room: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Room for heads, rules, offsets of tails, and tails."""
+    heads, rules = np.empty((2, room), dtype=np.int64)
+    return heads, rules, np.empty(room + 1, dtype=np.int64), np.empty(2 * room, dtype=np.int64)
+
+
+def _chart(
+    edges: tuple[IntArray, IntArray, IntArray, IntArray],
+    counts: IntArray,
+    symbols: IntArray,
+    spans: IntArray,
+    root: int,
+) -> Chart | None:
+    """What can be reached from the root, if there is one."""
+    if root < 0:
+        return None
+    number = np.empty(counts[0], dtype=np.int64)
+    hiero_parse.prune(root, edges, counts, number)
+    kept = np.flatnonzero(number >= 0)
+    heads, rules, tail_offsets, tails = edges
+    _, n, n_tails = counts.tolist()
+    return Chart(
+        heads[:n].copy(), rules[:n].copy(), tail_offsets[: n + 1].copy(), tails[:n_tails].copy(),
+        symbols[kept], np.ascontiguousarray(spans[kept]), int(number[root]),
+    )  # fmt: skip

@@ -95,6 +95,23 @@ class Hypergraph:
         )
         return hypergraph
 
+    @classmethod
+    def from_kernel(
+        cls,
+        heads: IntArray,
+        tails_flat: IntArray,
+        tail_offsets: IntArray,
+        root: int,
+        n_nodes: int,
+    ) -> Self:
+        """As `from_flat`, for arrays that a kernel of ours has just made.
+
+        They are neither checked nor copied, and cannot be written to any more.
+        """
+        hypergraph = cls.__new__(cls)
+        hypergraph._finish(heads, tails_flat, tail_offsets, root, n_nodes)
+        return hypergraph
+
     def __reduce__(self) -> tuple[Any, ...]:
         shape = (self.heads, self.tails_flat, self.tail_offsets, self.root, self.n_nodes)
         return type(self).from_flat, shape
@@ -191,7 +208,12 @@ class Hypergraph:
     ) -> None:
         n_nodes = _index("n_nodes", n_nodes, MOST_NODES + 1)
         _check_shape(heads, tails_flat, tail_offsets, n_nodes)
-        root = _checked_root(root, heads, n_nodes)
+        self._finish(heads, tails_flat, tail_offsets, _checked_root(root, heads, n_nodes), n_nodes)
+
+    def _finish(
+        self, heads: IntArray, tails_flat: IntArray, tail_offsets: IntArray, root: int, n_nodes: int
+    ) -> None:
+        """Stars and order."""
         backward = forest_order.group(heads, n_nodes)
         forward = forest_order.forward_stars(tails_flat, tail_offsets, n_nodes)
         if (tails_flat < np.repeat(heads, np.diff(tail_offsets))).all():

@@ -16,8 +16,8 @@ from partita.structures.tied_forests import TiedForest, TiedForests
 N_GOOD = 20
 """Good translations among the candidates of minimum risk, beside what is sampled."""
 
-Yield = Callable[[IntArray], tuple[str, ...]]
-"""Derivation -> target words."""
+Yield = Callable[[Sequence[IntArray]], list[tuple[str, ...]]]
+"""Derivations -> the target words of each."""
 
 
 class Translation(NamedTuple):
@@ -61,7 +61,7 @@ class ScoredTranslation:
 
     def best(self) -> tuple[str, ...]:
         """The target of the best derivation."""
-        return self.read(self.forest.forest.argmax(self.edges).structures[0])
+        return self.read(self.forest.forest.argmax(self.edges).structures)[0]
 
     def at_likeliest_length(self) -> "ScoredTranslation":
         """The same forest without targets of other lengths than the likeliest.
@@ -85,8 +85,9 @@ class ScoredTranslation:
         """
         log_partition = float(self.inference.log_partition[0])
         found: dict[tuple[str, ...], float] = {}
-        for derivation, score in self.forest.forest.k_best(self.edges, n_derivations)[0]:
-            words = self.read(derivation)
+        best = self.forest.forest.k_best(self.edges, n_derivations)[0]
+        targets = self.read([derivation for derivation, _ in best])
+        for words, (_, score) in zip(targets, best, strict=True):
             found[words] = float(np.logaddexp(found.get(words, -np.inf), score - log_partition))
         ranked = sorted(found.items(), key=lambda item: -item[1])
         return [Translation(words, value) for words, value in ranked[:k]]
@@ -94,7 +95,7 @@ class ScoredTranslation:
     def sample(self, size: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
         """Targets of derivations that are drawn independently."""
         drawn = self.forest.forest.sample(self.edges, self.inference, size, rng)[0]
-        return [self.read(derivation) for derivation in drawn]
+        return self.read(drawn)
 
     def sharpened(self, factor: float) -> "ScoredTranslation":
         """The same forest with all scores multiplied, so that p(d) becomes p(d) to the factor."""

@@ -1,7 +1,6 @@
 """The kinds of translators, as objects of options: inversion transduction, hierarchical rules."""
 
 from abc import abstractmethod
-from collections import Counter
 from typing import Literal, NamedTuple
 
 from partita.estimators.alignment.em import EmCourse, learn_directions
@@ -17,7 +16,7 @@ from partita.estimators.translation.hiero_model import HieroModel
 from partita.estimators.translation.itg_family import ItgFamily
 from partita.estimators.translation.itg_model import ItgModel
 from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
-from partita.estimators.translation.rule_extraction import RuleLimits, RulePair, extract
+from partita.estimators.translation.rule_extraction import RuleLimits, count_rules
 from partita.estimators.translation.translation_model import TranslationModel
 from partita.text.word_vocabulary import WordVocabulary
 from partita.training import LBFGS, TrainingResult
@@ -117,11 +116,10 @@ class Hiero(TranslationGrammar):
         tuning = pairs.select(range(n_rules, len(pairs)), PairCounts(len(pairs) - n_rules))
         if held_out is not None:
             tuning = held_out.select(range(min(len(held_out), n_tried)), PairCounts(0))
-        family = HieroFamily(self._rules(teaching, runs), self.longest_phrase)
-        tell(
-            runs,
-            f"{len(family.rules.targets):,} rules over {len(family.rules.sources):,} source sides",
-        )
+        rules = self._rules(teaching, runs)
+        family = HieroFamily(rules, self.longest_phrase)
+        n_rules, n_sides = rules.targets.n_sides, rules.sources.n_sides
+        tell(runs, f"{n_rules:,} rules over {n_sides:,} source sides")
         found = learn_latent(
             family,
             tuning,
@@ -148,20 +146,17 @@ class Hiero(TranslationGrammar):
             workers=runs.workers,
             progress=runs.progress,
         )
-        counts: Counter[RulePair] = Counter()
-        limits = RuleLimits(longest_phrase=self.longest_phrase)
         both = zip(forward.best(*numbers), backward.best(numbers[1], numbers[0]), strict=True)
-        for index, (there, back) in enumerate(both):
-            links = symmetrise(
+        links = [
+            symmetrise(
                 [(int(i), j) for j, i in enumerate(there) if i >= 0],
                 [(i, int(j)) for i, j in enumerate(back) if j >= 0],
                 "grow-diag",
             )
-            weight = 1 if pairs.weights is None else float(pairs.weights[index])
-            for rule in extract(
-                numbers[0][index].tolist(), numbers[1][index].tolist(), links, limits
-            ):
-                counts[rule] += weight  # type: ignore[assignment]
+            for there, back in both
+        ]
+        limits = RuleLimits(longest_phrase=self.longest_phrase)
+        counts = count_rules(*numbers, links, limits, pairs.weights)
         return HieroRules.of(
             counts,
             words,

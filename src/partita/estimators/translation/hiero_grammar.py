@@ -1,23 +1,23 @@
-"""A grammar of hierarchical rules with their features, as arrays, and its part for a sentence."""
+"""A grammar of hierarchical rules with their features, as arrays."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.estimators.alignment.model1 import WordTable
-from partita.estimators.translation.rule_extraction import FIRST, SECOND, RulePair, Side
-from partita.features.word_pairs import logarithms
-from partita.grammars.hiero import HieroGrammar
-from partita.grammars.rules import Slot, SynchronousRule, glue_rules
+from partita.estimators.translation.rule_extraction import FIRST, SECOND, RuleCounts
+from partita.features.word_pairs import LEAST_LOG
+from partita.grammars.rule_arrays import RuleArrays, Sides
+from partita.grammars.rules import Slot, SynchronousRule
 from partita.kept import kept_array, kept_offsets
+from partita.kernels.bitext import rule_extraction as kernels
+from partita.kernels.bitext.hiero_trie import MISSING
 from partita.structures.batch import offsets as offsets_of
-from partita.text.word_vocabulary import NULL, UNKNOWN, WordVocabulary
+from partita.text.word_vocabulary import UNKNOWN, WordVocabulary
 
 FEATURES = (
     "log p(target | source)",
@@ -33,40 +33,12 @@ FEATURES = (
     "glue",
     "copied word",
 )
-UNMATCHED = -3
-"""A number that no rule has, in the place of an unknown word."""
 GLUE, COPY = FEATURES.index("glue"), FEATURES.index("copied word")
 FIRST_WEIGHTS = (0.5, 0.5, 0.5, 0.5, -1.0, -1.0, -1.0, -1.5, 0.5, 0.0, -0.5, -1.0)
 """Where training starts; near what it finds on German and English."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """One side of many rules, end to end; numbers below 0 are nonterminals."""
-
-    symbols: NDArray[np.int32]
-    offsets: IntArray
-
-    @classmethod
-    def of(cls, sides: Sequence[Side]) -> Self:
-        """From a tuple for each rule."""
-        lengths = np.array([len(side) for side in sides], dtype=np.int64)
-        flat = np.fromiter((n for side in sides for n in side), np.int32, int(lengths.sum()))
-        return cls(flat, offsets_of(lengths))
-
-    @classmethod
-    def restored(cls, arrays: Mapping[str, Array], name: str, n_words: int) -> Self:
-        """From what a model file kept under a name."""
-        symbols = kept_array(arrays, f"{name}.symbols", np.int32, None)
-        if symbols.size and symbols.max() >= n_words:
-            raise ValueError(f"{name!r} has a word {symbols.max()}; there are {n_words}.")
-        return cls(symbols, kept_offsets(arrays, f"{name}.offsets", None, len(symbols)))
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, index: int) -> Side:
-        return tuple(self.symbols[self.offsets[index] : self.offsets[index + 1]].tolist())
+SYMBOLS = ("X", "S")
+N_COMMON = 3
+"""Rules that every sentence has behind the others: a copied word, S -> X, S -> S X."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +59,7 @@ class HieroRules:
     @classmethod
     def of(
         cls,
-        counts: Counter[RulePair],
+        found: RuleCounts,
         words: tuple[WordVocabulary, WordVocabulary],
         tables: tuple[WordTable, WordTable],
         *,
@@ -98,97 +70,86 @@ class HieroRules:
 
         Rules with nonterminals must have been seen `min_count` times; phrases once.
         """
-        source_counts, target_counts = Counter[Side](), Counter[Side]()
-        by_source: dict[Side, list[tuple[int, Side]]] = {}
-        for rule, count in counts.items():
-            source_counts[rule.source] += count
-            target_counts[rule.target] += count
-            if count >= min_count or FIRST not in rule.source:
-                by_source.setdefault(rule.source, []).append((count, rule.target))
-        sources = sorted(by_source)
-        kept = [sorted(by_source[side], reverse=True)[:n_targets] for side in sources]
-        targets = [target for rules in kept for _, target in rules]
-        pairs = [
-            RulePair(side, target)
-            for side, rules in zip(sources, kept, strict=True)
-            for _, target in rules
+        source, target = found.sides.T
+        totals = [
+            np.bincount(side, found.counts, minlength=len(rows))[side]
+            for side, rows in ((source, found.sources), (target, found.targets))
         ]
-        number = np.array([count for rules in kept for count, _ in rules], dtype=np.float64)
-        features = np.zeros((len(pairs), len(FEATURES)))
-        features[:, 0] = np.log(number / [source_counts[pair.source] for pair in pairs])
-        features[:, 1] = np.log(number / [target_counts[pair.target] for pair in pairs])
-        features[:, 2] = _lexical(tables[0], [(p.source, p.target) for p in pairs])
-        features[:, 3] = _lexical(tables[1], [(p.target, p.source) for p in pairs])
-        features[:, 9] = number == 1
-        features[:, 4:9] = np.reshape([_shape(pair) for pair in pairs], (-1, 5))
-        first = offsets_of(np.array([len(rules) for rules in kept], dtype=np.int64))
-        return cls(*words, Sides.of(sources), first, Sides.of(targets), features)
+        is_phrase = ~(found.sources == FIRST).any(axis=1)
+        enough = np.flatnonzero((found.counts >= min_count) | is_phrase[source])
+        # Source sides in order, the commonest targets first, the last of equals before the others.
+        keys = -_ranks(found.targets)[target], -found.counts, _ranks(found.sources)[source]
+        order = enough[np.lexsort([key[enough] for key in keys])]
+        kept = order[_places(source[order]) < n_targets]
+        left, right = found.sources[source[kept]], found.targets[target[kept]]
+        features = np.zeros((len(kept), len(FEATURES)))
+        for column, total in enumerate(totals):
+            features[:, column] = np.log(found.counts[kept] / total[kept])
+        features[:, 2] = _lexical(tables[0], left, right)
+        features[:, 3] = _lexical(tables[1], right, left)
+        features[:, 4:9] = _shapes(right)
+        features[:, 9] = found.counts[kept] == 1
+        starts = np.flatnonzero(_places(source[kept]) == 0)
+        first = np.append(starts, len(kept)).astype(np.int64)
+        return cls(*words, _sides(left[starts]), first, _sides(right), features)
 
     @cached_property
-    def _trie(self) -> dict[int, Any]:
-        """Source sides symbol by symbol; 0 leads to the number of the side that ends there."""
-        trie: dict[int, Any] = {}
-        for number in range(len(self.sources)):
-            state = trie
-            for symbol in self.sources[number]:
-                state = state.setdefault(symbol, {})
-            state[0] = number
-        return trie
-
-    def matching(self, words: Sequence[int]) -> list[int]:
-        """The numbers of the source sides that fit some words of a sentence, ascending."""
-        found: set[int] = set()
-        seen: set[tuple[int, int]] = set()
-        stack = [(self._trie, start) for start in range(len(words))]
-        while stack:
-            state, place = stack.pop()
-            if (id(state), place) in seen:
-                continue
-            seen.add((id(state), place))
-            if 0 in state:
-                found.add(state[0])
-            if place < len(words) and words[place] in state:
-                stack.append((state[words[place]], place + 1))
-            for slot in (FIRST, SECOND):
-                if slot in state:
-                    stack += [(state[slot], end) for end in range(place + 1, len(words) + 1)]
-        return sorted(found)
-
-    def grammar(self, text: Sequence[str]) -> tuple[HieroGrammar, FloatArray]:
-        """The rules for a sentence, with glue and copies, and the features of each."""
-        numbers = [self.source.number(word) for word in text]
-        sides = self.matching([n if n != UNKNOWN else UNMATCHED for n in numbers])
-        rules, rows = [], []
-        known: set[int] = set()
-        for side in sides:
-            source = self.sources[side]
-            if len(source) == 1:
-                known.add(source[0])
-            for rule in range(self.first_rule[side], self.first_rule[side + 1]):
-                rules.append(self._rule(source, self.targets[rule]))
-                rows.append(rule)
-        features = [self.features[rows]]
-        for word in dict.fromkeys(w for w, n in zip(text, numbers, strict=True) if n not in known):
-            rules.append(SynchronousRule("X", (word,), (word,)))
-            features.append(_indicator(COPY))
-        rules += glue_rules()
-        features += [np.zeros((1, len(FEATURES))), _indicator(GLUE)]
-        return HieroGrammar(rules), np.concatenate(features)
-
-    def _rule(self, source: Side, target: Side) -> SynchronousRule:
-        return SynchronousRule(
-            "X", _symbols(source, self.source.names), _symbols(target, self.target.names)
+    def arrays_of_rules(self) -> RuleArrays:
+        """All rules as a parser reads them; those that every sentence has come last."""
+        side_of = np.repeat(np.arange(self.sources.n_sides), np.diff(self.first_rule))
+        found = self.sources.select(side_of)
+        # A parser tells nonterminals apart by what they are, not by their number.
+        symbols = np.where(found.symbols < 0, -1, found.symbols).astype(np.int32)
+        common = Sides.of([[self.copied], [-1], [-2, -1]])
+        sources = Sides(
+            np.concatenate([symbols, common.symbols]),
+            np.concatenate([found.offsets, found.offsets[-1] + common.offsets[1:]]),
         )
+        heads = np.zeros(len(side_of) + N_COMMON, dtype=np.int64)
+        heads[-2:] = 1
+        return RuleArrays.of(sources, heads, 1, SYMBOLS)
+
+    @property
+    def copied(self) -> int:
+        """The number of a word that is copied, to the rule that does so."""
+        return len(self.source)
+
+    @cached_property
+    def all_features(self) -> FloatArray:
+        """The features of all rules, with those that every sentence has."""
+        common = np.zeros((N_COMMON, len(FEATURES)))
+        common[0, COPY] = common[2, GLUE] = 1.0
+        return np.concatenate([self.features, common])
+
+    @cached_property
+    def all_targets(self) -> Sides:
+        """The target side of all rules; a copied word is `UNKNOWN`."""
+        common = Sides.of([[UNKNOWN], [-1], [-1, -2]])
+        return Sides(
+            np.concatenate([self.targets.symbols, common.symbols]),
+            np.concatenate([self.targets.offsets, self.targets.offsets[-1] + common.offsets[1:]]),
+        )
+
+    @cached_property
+    def is_translated(self) -> BoolArray:
+        """Whether a rule translates each source word alone; others are copied."""
+        known = np.zeros(len(self.source), dtype=np.bool_)
+        single = self.sources.offsets[:-1][np.diff(self.sources.offsets) == 1]
+        words = self.sources.symbols[single]
+        known[words[words >= 0]] = True
+        return known
 
     def commonest(self, n_rules: int) -> Iterator[str]:
         """The rules with gaps whose source sides have most translations."""
         n_targets = np.diff(self.first_rule)
         n_left = n_rules
         for side in np.argsort(-n_targets, kind="stable").tolist():
-            source = self.sources[side]
+            source = self.sources.side(side)
             if n_left and FIRST in source:
                 n_left -= 1
-                yield str(self._rule(source, self.targets[int(self.first_rule[side])]))
+                target = self.targets.side(int(self.first_rule[side]))
+                both = _named(source, self.source.names), _named(target, self.target.names)
+                yield str(SynchronousRule("X", *both))
 
     def header(self) -> dict[str, Any]:
         """What a model file says about it, beside `arrays`."""
@@ -212,52 +173,83 @@ class HieroRules:
         """The rules that `header` and `arrays` describe."""
         source = WordVocabulary.restored(header["source"], {"counts": arrays["source.counts"]})
         target = WordVocabulary.restored(header["target"], {"counts": arrays["target.counts"]})
-        sources = Sides.restored(arrays, "sources", len(source))
-        targets = Sides.restored(arrays, "targets", len(target))
-        first_rule = kept_offsets(arrays, "first_rule", len(sources), len(targets))
+        sources = _restored(arrays, "sources", len(source))
+        targets = _restored(arrays, "targets", len(target))
+        first_rule = kept_offsets(arrays, "first_rule", sources.n_sides, targets.n_sides)
         features = kept_array(
-            arrays, "features", np.float64, len(targets), len(FEATURES), is_log=True
+            arrays, "features", np.float64, targets.n_sides, len(FEATURES), is_log=True
         )
+        _check_slots(sources, targets, np.diff(first_rule))
         return cls(source, target, sources, first_rule, targets, features)
 
 
-def _symbols(side: Side, names: Sequence[str]) -> tuple[str | Slot, ...]:
+def _restored(arrays: Mapping[str, Array], name: str, n_words: int) -> Sides:
+    """The sides that a model file kept under a name."""
+    symbols = kept_array(arrays, f"{name}.symbols", np.int32, None)
+    if symbols.size and not SECOND <= symbols.min() <= symbols.max() < n_words:
+        raise ValueError(
+            f"{name!r} has symbols from {symbols.min()} to {symbols.max()}; expected {SECOND} to "
+            f"{n_words - 1}."
+        )
+    return Sides(symbols, kept_offsets(arrays, f"{name}.offsets", None, len(symbols)))
+
+
+def _check_slots(sources: Sides, targets: Sides, n_targets: IntArray) -> None:
+    """Both sides of a rule have the same nonterminals, and the source side something at all."""
+    rows, others = sources.padded(), targets.padded()
+    counts = [
+        np.column_stack([(side == slot).sum(axis=1) for slot in (FIRST, SECOND)])
+        for side in (rows, others)
+    ]
+    if (
+        (np.diff(sources.offsets) < 1).any()
+        or (counts[0] > 1).any()
+        or (counts[0][:, 1] > counts[0][:, 0]).any()
+        or (np.repeat(counts[0], n_targets, axis=0) != counts[1]).any()
+    ):
+        raise ValueError(
+            "the two sides of a rule have other nonterminals, or one of them twice; expected the "
+            "same on both sides."
+        )
+
+
+def _ranks(rows: Array) -> IntArray:
+    """The place of each row among all of them in order; rows differ."""
+    ranks = np.empty(len(rows), dtype=np.int64)
+    ranks[np.lexsort(rows.T[::-1])] = np.arange(len(rows))
+    return ranks
+
+
+def _places(groups: IntArray) -> IntArray:
+    """The place of each member in its group, where those of a group are side by side."""
+    begins = np.flatnonzero(np.diff(groups, prepend=-1))
+    return np.arange(len(groups)) - np.repeat(begins, np.diff(np.append(begins, len(groups))))
+
+
+def _sides(rows: Array) -> Sides:
+    """Rows as sides end to end."""
+    is_there: BoolArray = np.not_equal(rows, MISSING)
+    return Sides(rows[is_there].astype(np.int32), offsets_of(is_there.sum(axis=1)))
+
+
+def _named(side: Sequence[int], names: Sequence[str]) -> tuple[str | Slot, ...]:
     return tuple(Slot("X", -symbol) if symbol < 0 else names[symbol] for symbol in side)
 
 
-def _indicator(feature: int) -> FloatArray:
-    row = np.zeros((1, len(FEATURES)))
-    row[0, feature] = 1.0
-    return row
+def _shapes(targets: Array) -> FloatArray:
+    """Phrase, one slot, two straight, two inverted; number of target words. (n_rules, 5)."""
+    first, second = (targets == FIRST), (targets == SECOND)
+    kind = first.any(axis=1).astype(np.int64) + second.any(axis=1)
+    kind[(kind == 2) & (second.argmax(axis=1) < first.argmax(axis=1))] = 3
+    shapes = np.zeros((len(targets), 5))
+    shapes[np.arange(len(targets)), kind] = 1.0
+    shapes[:, 4] = (targets >= 0).sum(axis=1)
+    return shapes
 
 
-def _shape(pair: RulePair) -> list[float]:
-    """Phrase, one slot, two straight, two inverted; number of target words."""
-    slots = [symbol for symbol in pair.target if symbol < 0]
-    kind = [0.0] * 4
-    kind[len(slots) if slots != [SECOND, FIRST] else 3] = 1.0
-    return [*kind, float(len(pair.target) - len(slots))]
-
-
-def _lexical(table: WordTable, pairs: Iterable[tuple[Side, Side]]) -> FloatArray:
-    """log prod over words y of one side of the mean over words x of the other of t(y | x).
-
-    The empty word is always among the x. In one look-up for all rules.
-    """
-    sources: list[int] = []
-    targets: list[int] = []
-    sizes: list[tuple[int, int]] = []
-    for source, target in pairs:
-        given = [NULL, *(symbol for symbol in source if symbol >= 0)]
-        words = [symbol for symbol in target if symbol >= 0]
-        sizes.append((len(given), len(words)))
-        for word in words:
-            sources += given
-            targets += [word] * len(given)
-    probabilities = table.probability(np.array(sources), np.array(targets))
-    shape = np.array(sizes, dtype=np.int64).reshape(-1, 2)
-    of_word = np.repeat(shape[:, 0], shape[:, 1])
-    starts = np.cumsum(of_word) - of_word
-    means = np.add.reduceat(probabilities, starts) / of_word if len(starts) else np.zeros(0)
-    rule = np.repeat(np.arange(len(shape)), shape[:, 1])
-    return np.bincount(rule, weights=logarithms(means), minlength=len(shape)).astype(np.float64)
+def _lexical(table: WordTable, given: Array, words: Array) -> FloatArray:
+    """log prod over words y of one side of the mean over words x of the other of t(y | x)."""
+    out = np.empty(len(words))
+    entries = table.offsets, table.targets, table.probabilities, table.unseen
+    kernels.lexical(*entries, given, words, LEAST_LOG, out)
+    return out

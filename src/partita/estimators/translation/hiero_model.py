@@ -37,8 +37,8 @@ class HieroModel(TranslationModel):
         rules = self.family.rules
         return {
             "model": "hierarchical rules (Chiang 2007)",
-            "rules": len(rules.targets),
-            "source sides": len(rules.sources),
+            "rules": rules.targets.n_sides,
+            "source sides": rules.sources.n_sides,
         }
 
     def tables(self, n_words: int) -> list[Table]:

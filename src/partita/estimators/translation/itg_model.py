@@ -37,8 +37,11 @@ class ItgModel(TranslationModel):
         forest = parts.bounded(self.topologies.get(*shape))
         scores = SourceRuleFeatures([sentence.rules], self.family.n_bits).scores(self.weights)
 
-        def read(derivation: IntArray) -> tuple[str, ...]:
-            return sentence.target_text(lexicon, target_of(parts, forest, derivation))
+        def read(derivations: Sequence[IntArray]) -> list[tuple[str, ...]]:
+            return [
+                sentence.target_text(lexicon, target_of(parts, forest, derivation))
+                for derivation in derivations
+            ]
 
         return ScoredTranslation(forest, scores, read, slice(parts.first_length, parts.first_split))
 

@@ -1,13 +1,23 @@
 """Hierarchical rules out of aligned sentence pairs (Chiang 2007)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
+
+from partita.arrays import Array, FloatArray, IntArray
+from partita.kernels.bitext import rule_extraction as kernels
+from partita.kernels.bitext.hiero_trie import MISSING
+from partita.structures.batch import offsets as offsets_of
+from partita.text.word_vocabulary import Numbered
 
 Links = Sequence[tuple[int, int]]
 Side = tuple[int, ...]
 """Words as numbers; -1 and -2 are the nonterminals, in the order of the source."""
 FIRST, SECOND = -1, -2
+AT_ONCE = 2**17
+"""Rules that are extracted before they are counted."""
 
 
 class RulePair(NamedTuple):
@@ -38,30 +48,39 @@ class RuleLimits:
     """Nonterminals of a rule."""
 
 
+class RuleCounts(NamedTuple):
+    """Different rules of a bitext; a side is a row, with `MISSING` behind its end."""
+
+    sources: Array
+    """Different source sides, (n_sources, most_symbols)."""
+    targets: Array
+    """Different target sides, (n_targets, longest_phrase)."""
+    sides: Array
+    """The numbers of the two sides of each rule, (n_rules, 2)."""
+    counts: FloatArray
+    """In how many pairs each rule is, times their weights."""
+
+    def rules(self) -> dict[RulePair, float]:
+        """The count of each rule; for looking at few of them."""
+        both = zip(self.sides.tolist(), self.counts.tolist(), strict=True)
+        return {RulePair(_side(self.sources[s]), _side(self.targets[t])): n for (s, t), n in both}
+
+
 def phrases(links: Links, longest: int) -> list[Phrase]:
     """The tight phrase pairs of a word alignment: consistent, and linked at all four ends.
 
     A pair is consistent if a word of it has links, and all of them lead into it. With unaligned
-    words at its ends it would say no more than the smaller pair inside. O(n longest links).
+    words at its ends it would say no more than the smaller pair inside. O(n longest²).
 
     >>> phrases([(0, 1), (1, 0)], 10)
     [Phrase(i=0, j=1, k=1, l=2), Phrase(i=0, j=2, k=0, l=2), Phrase(i=1, j=2, k=0, l=1)]
     """
-    of_source: dict[int, list[int]] = {}
-    for i, k in links:
-        of_source.setdefault(i, []).append(k)
-    found = []
-    for i in sorted(of_source):
-        low, high = min(of_source[i]), max(of_source[i])
-        for j in range(i + 1, i + longest + 1):
-            if j - 1 not in of_source:
-                continue
-            low, high = min(low, *of_source[j - 1]), max(high, *of_source[j - 1])
-            if high - low >= longest:
-                break
-            if all(i <= source < j for source, target in links if low <= target <= high):
-                found.append(Phrase(i, j, low, high + 1))
-    return found
+    rows = _rows(links)
+    widest = int(rows.max(initial=0)) + 1
+    lows, highs = np.empty((2, 2 * widest), dtype=np.int64)
+    found = np.empty((widest * longest, 4), dtype=np.int64)
+    n_found = kernels.phrases(rows, longest, lows, highs, found)
+    return [Phrase(*row) for row in found[:n_found].tolist()]
 
 
 def extract(
@@ -77,62 +96,81 @@ def extract(
     >>> sorted((rule.source, rule.target) for rule in rules)[:3]
     [((-1, 6), (8, -1)), ((5,), (7,)), ((5, -1), (-1, 7))]
     """
-    found = phrases(links, limits.longest_phrase)
-    linked = sorted({i for i, _ in links})
-    rules: set[RulePair] = set()
-    for outer in found:
-        inner = [p for p in found if p != outer and outer.i <= p.i and p.j <= outer.j]
-        rules.update(_rules(source, target, outer, inner, linked, limits))
-    return rules
+    left, right = (
+        Numbered(np.array(side, dtype=np.int32), np.array([0, len(side)]))
+        for side in (source, target)
+    )
+    return set(count_rules(left, right, [links], limits).rules())
 
 
-def _rules(
-    source: Sequence[int],
-    target: Sequence[int],
-    outer: Phrase,
-    inner: Sequence[Phrase],
-    linked: Sequence[int],
+def count_rules(
+    source: Numbered,
+    target: Numbered,
+    links: Sequence[Links],
     limits: RuleLimits,
-) -> Iterator[RulePair]:
-    """All rules of one phrase."""
-    n_words, most = outer.j - outer.i, limits.most_symbols
-    inside = [i for i in linked if outer.i <= i < outer.j]
-    if n_words <= most:
-        yield RulePair(tuple(source[outer.i : outer.j]), tuple(target[outer.k : outer.l]))
-    if limits.most_slots < 1:
-        return
-    for number, first in enumerate(inner):
-        left = n_words - (first.j - first.i)
-        if left + 1 <= most and any(not first.i <= i < first.j for i in inside):
-            yield _replaced(source, target, outer, (first,))
-        if limits.most_slots < 2:
+    weights: FloatArray | None = None,
+) -> RuleCounts:
+    """In how many pairs of an aligned bitext each rule is; a pair counts its weight, else 1."""
+    weights = np.ones(len(source)) if weights is None else np.asarray(weights, dtype=np.float64)
+    rows = _rows([link for own in links for link in own])
+    ends = offsets_of(np.array([len(own) for own in links], dtype=np.int64))
+    bitext = source.numbers, source.offsets, target.numbers, target.offsets, rows, ends
+    shape = limits.longest_phrase, limits.most_symbols, limits.most_slots
+    sources, targets = _Different(limits.most_symbols), _Different(limits.longest_phrase)
+    rules = _Different(2)
+    counts, last_pairs = np.zeros(0), np.zeros(0, dtype=np.int64)
+    first, room = 0, AT_ONCE
+    while first < len(source):
+        left = np.empty((room, limits.most_symbols), dtype=np.int32)
+        right = np.empty((room, limits.longest_phrase), dtype=np.int32)
+        pairs = np.empty(room, dtype=np.int64)
+        begun, (first, n) = first, kernels.extract_all(first, *bitext, *shape, left, right, pairs)
+        if first == begun:
+            # One pair alone has more rules than there is room for.
+            room *= 2
             continue
-        for second in inner[number + 1 :]:
-            rest = left - (second.j - second.i)
-            # Phrases come by their first word, so the second begins no earlier than the first.
-            if second.i <= first.j or rest + 2 > most:
-                continue
-            if second.k < first.l and first.k < second.l:
-                continue
-            if any(not (first.i <= i < first.j or second.i <= i < second.j) for i in inside):
-                yield _replaced(source, target, outer, (first, second))
+        both = np.column_stack([sources.numbers(left[:n]), targets.numbers(right[:n])])
+        found = rules.numbers(both.astype(np.int32))
+        n_new = rules.n_rows - len(counts)
+        counts = np.concatenate([counts, np.zeros(n_new)])
+        last_pairs = np.concatenate([last_pairs, np.full(n_new, -1)])
+        kernels.count(found, pairs, weights, last_pairs, counts)
+    return RuleCounts(sources.rows, targets.rows, rules.rows, counts)
 
 
-def _replaced(
-    source: Sequence[int], target: Sequence[int], outer: Phrase, slots: Sequence[Phrase]
-) -> RulePair:
-    """The rule of a phrase with some of the phrases in it replaced by nonterminals."""
-    numbered = list(zip(slots, (FIRST, SECOND), strict=False))
-    left: list[int] = []
-    place = outer.i
-    for phrase, number in numbered:
-        left += [*source[place : phrase.i], number]
-        place = phrase.j
-    left += source[place : outer.j]
-    right: list[int] = []
-    place = outer.k
-    for phrase, number in sorted(numbered, key=lambda item: item[0].k):
-        right += [*target[place : phrase.k], number]
-        place = phrase.l
-    right += target[place : outer.l]
-    return RulePair(tuple(left), tuple(right))
+class _Different:
+    """Different rows of numbers, in the order of their first appearance."""
+
+    def __init__(self, width: int) -> None:
+        self.n_rows = 0
+        self._rows = np.empty((0, width), dtype=np.int32)
+        self._table = np.full(2, -1)
+
+    @property
+    def rows(self) -> Array:
+        """All that came so far."""
+        return self._rows[: self.n_rows]
+
+    def numbers(self, rows: Array) -> IntArray:
+        """The number of each row; new ones get the next."""
+        needed = self.n_rows + len(rows)
+        if needed > len(self._rows):
+            kept = np.empty((2 * needed, rows.shape[1]), dtype=np.int32)
+            kept[: self.n_rows] = self.rows
+            self._rows = kept
+        if 2 * needed > len(self._table):
+            self._table = np.full(2 ** int(2 * needed).bit_length(), -1)
+            kernels.intern(
+                self.rows.copy(), self._table, self._rows, 0, np.empty(self.n_rows, np.int64)
+            )
+        found = np.empty(len(rows), dtype=np.int64)
+        self.n_rows = kernels.intern(rows, self._table, self._rows, self.n_rows, found)
+        return found
+
+
+def _rows(links: Links) -> IntArray:
+    return np.array(links, dtype=np.int64).reshape(-1, 2)
+
+
+def _side(row: Array) -> Side:
+    return tuple(row[row != MISSING].tolist())

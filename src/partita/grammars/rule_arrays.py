@@ -1,0 +1,126 @@
+"""Synchronous rules as arrays: a trie of the source sides, and the target sides end to end."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partita.arrays import IntArray
+from partita.kernels.bitext import hiero_trie
+from partita.kernels.forests import order as forest_order
+from partita.structures.batch import offsets as offsets_of
+
+
+class Sides(NamedTuple):
+    """One side of many rules, end to end; numbers below 0 are nonterminals."""
+
+    symbols: NDArray[np.int32]
+    offsets: IntArray
+
+    @classmethod
+    def of(cls, sides: Sequence[Sequence[int]]) -> Self:
+        """From the symbols of each rule.
+
+        >>> Sides.of([[3, -1], [], [4]]).offsets
+        array([0, 2, 2, 3])
+        """
+        lengths = np.fromiter(map(len, sides), np.int64, len(sides))
+        flat = np.fromiter((n for side in sides for n in side), np.int32, int(lengths.sum()))
+        return cls(flat, offsets_of(lengths))
+
+    @property
+    def n_sides(self) -> int:
+        """How many."""
+        return len(self.offsets) - 1
+
+    def side(self, index: int) -> tuple[int, ...]:
+        """The symbols of one."""
+        return tuple(self.symbols[self.offsets[index] : self.offsets[index + 1]].tolist())
+
+    def padded(self) -> IntArray:
+        """A row for each side, with `MISSING` behind its end, which is below all symbols."""
+        lengths = np.diff(self.offsets)
+        rows = np.full((len(lengths), int(lengths.max(initial=1))), hiero_trie.MISSING)
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        rows[row, np.arange(len(row)) - np.repeat(self.offsets[:-1], lengths)] = self.symbols
+        return rows
+
+    def select(self, sides: IntArray) -> "Sides":
+        """Some of them, in the given order."""
+        starts = self.offsets[sides]
+        lengths = self.offsets[sides + 1] - starts
+        offsets = offsets_of(lengths)
+        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        return Sides(self.symbols[places], offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class RuleArrays:
+    """Rules by their source sides, as kernels read them.
+
+    Nonterminal k of a source side is -1 - k; those of a side are told apart by their place only.
+    """
+
+    steps: tuple[IntArray, IntArray, IntArray]
+    """The steps out of each state of the trie: offsets, symbols (ascending), the states behind."""
+    ends: tuple[IntArray, IntArray]
+    """The rules that end in each state: offsets, numbers."""
+    heads: IntArray
+    """The nonterminal that each rule derives, (n_rules,)."""
+    unary_order: IntArray
+    """Nonterminals, each after those that it derives by a rule without words."""
+    start: int
+    """The nonterminal that a sentence must have."""
+
+    @classmethod
+    def of(cls, sources: Sides, heads: IntArray, start: int, names: Sequence[str]) -> Self:
+        """From the source side and the head of each rule, and the names of nonterminals.
+
+        O(n log n) for n symbols.
+        """
+        rows = sources.padded()
+        order = np.lexsort(rows.T[::-1])
+        parents, symbols = np.zeros((2, len(sources.symbols) + 1), dtype=np.int64)
+        ends = np.zeros(len(rows), dtype=np.int64)
+        n_states = hiero_trie.states(rows[order], parents, symbols, ends)
+        step_offsets, places = forest_order.group(parents[1:n_states], n_states)
+        state_of = np.empty_like(ends)
+        state_of[order] = ends
+        unary = np.flatnonzero((np.diff(sources.offsets) == 1) & (rows[:, 0] < 0))
+        return cls(
+            (step_offsets, symbols[1:n_states][places], places + 1),
+            forest_order.group(state_of, n_states),
+            heads,
+            _unary_order(zip(heads[unary], -1 - rows[unary, 0], strict=True), names),
+            start,
+        )
+
+    @property
+    def n_symbols(self) -> int:
+        """Nonterminals."""
+        return len(self.unary_order)
+
+
+def _unary_order(rules: Iterable[tuple[int, int]], names: Sequence[str]) -> IntArray:
+    """Nonterminals such that B comes after A where there is a rule B -> A."""
+    below: dict[int, set[int]] = {symbol: set() for symbol in range(len(names))}
+    for head, symbol in rules:
+        below[int(head)].add(int(symbol))
+    order: list[int] = []
+    while below:
+        free = sorted(symbol for symbol, others in below.items() if not others)
+        if not free:
+            raise ValueError(
+                f"the nonterminals {sorted(names[symbol] for symbol in below)} derive each other "
+                "by rules with a single nonterminal and no words; expected no circle, since a "
+                "derivation would never end. Remove one of these rules."
+            )
+        order += free
+        below = {
+            symbol: others.difference(free)
+            for symbol, others in below.items()
+            if symbol not in free
+        }
+    return np.array(order, dtype=np.int64)

@@ -1,0 +1,302 @@
+"""Parsing with synchronous rules: D(x) over the source, and its restriction to a target.
+
+Rules are a trie of source sides: the steps out of a state are ascending by symbol, nonterminals
+(-1 - k) before words; the rules that end in a state are a list. The caller gives room for what is
+found; the kernels say where there was too little.
+"""
+
+import numpy as np
+
+from partita.kernels.jit import inlined, kernel, step
+
+
+@inlined
+def after(steps, state, symbol):
+    """The state behind a symbol, or -1: binary search."""
+    offsets, symbols, states = steps
+    low, high = offsets[state], offsets[state + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if symbols[middle] < symbol:
+            low = middle + 1
+        else:
+            high = middle
+    return states[low] if low < offsets[state + 1] and symbols[low] == symbol else -1
+
+
+@step
+def complete(item, span, only, ends, heads, items, node_of, nodes, edges, counts):
+    """Edges for the rules that end with a dotted rule; those of one head `only`, if it is not -1.
+
+    A node gets its number when the first edge leads to it. Whether there was room.
+    """
+    rule_offsets, rules = ends
+    states, found, before = items
+    node_symbols, node_starts, node_ends = nodes
+    edge_heads, edge_rules, tail_offsets, tails = edges
+    state = states[item]
+    n_tails, place = 0, item
+    while place >= 0:
+        n_tails += found[place] >= 0
+        place = before[place]
+    for k in range(rule_offsets[state], rule_offsets[state + 1]):
+        head, edge, tail = heads[rules[k]], counts[1], counts[2] + n_tails
+        if only >= 0 and head != only:
+            continue
+        if edge + 2 > len(tail_offsets) or tail > len(tails) or counts[0] >= len(node_symbols):
+            return False
+        node = node_of[head, span[0], span[1]]
+        if node < 0:
+            node = counts[0]
+            counts[0] += 1
+            node_of[head, span[0], span[1]] = node
+            node_symbols[node], node_starts[node], node_ends[node] = head, span[0], span[1]
+        edge_heads[edge], edge_rules[edge] = node, rules[k]
+        tail_offsets[edge + 1] = tail
+        counts[1], counts[2] = edge + 1, tail
+        place = item
+        while place >= 0:
+            if found[place] >= 0:
+                tail -= 1
+                tails[tail] = found[place]
+            place = before[place]
+    return True
+
+
+@kernel
+def parse(words, alone, start, longest, steps, ends, heads, unary, items, firsts, node_of, nodes,
+          edges, counts):  # fmt: skip
+    """Every rule over every span of a sentence; False where there was too little room.
+
+    Spans by their first word, backwards, then by their last: what a dotted rule with its dot at m
+    needs next begins at m, so all of it is there, but for the span itself. That one only serves a
+    dotted rule at its very beginning, and is looked at last, in the order of `unary`. Beyond
+    `longest` words only `start` may span. `alone` has another symbol for each word, by which it is
+    known to rules of that word only, or -1. A dotted rule is (state, node before its dot or -1,
+    what it was before); `firsts` says where those of each last boundary begin. `counts` gets the
+    numbers of nodes, edges and tails.
+    """
+    n = len(words)
+    item_states, item_nodes, item_before = items
+    counts[0], counts[1], counts[2] = 0, 0, 0
+    edges[2][0] = 0
+    for first in range(n - 1, -1, -1):
+        n_items = 0
+        for last in range(first + 1, n + 1):
+            firsts[last] = n_items
+            only = -1 if last - first <= longest else start
+            word = words[last - 1]
+            # Room for every dotted rule that can come of one that is there.
+            if n_items + (n_items + 2) * (len(unary) + 1) > len(item_states):
+                return False
+            if last == first + 1:
+                state = after(steps, 0, word)
+                if state >= 0:
+                    item_states[0], item_nodes[0], item_before[0] = state, -1, -1
+                    n_items = 1
+                state = after(steps, 0, alone[first]) if alone[first] >= 0 else -1
+                if state >= 0:
+                    item_states[n_items], item_nodes[n_items], item_before[n_items] = state, -1, -1
+                    n_items += 1
+            else:
+                for item in range(firsts[last - 1], firsts[last]):
+                    state = after(steps, item_states[item], word)
+                    if state >= 0:
+                        item_states[n_items], item_nodes[n_items] = state, -1
+                        item_before[n_items] = item
+                        n_items += 1
+            for middle in range(first + 1, last):
+                for item in range(firsts[middle], firsts[middle + 1]):
+                    for k in range(steps[0][item_states[item]], steps[0][item_states[item] + 1]):
+                        if steps[1][k] >= 0:
+                            break
+                        node = node_of[-1 - steps[1][k], middle, last]
+                        if node >= 0:
+                            item_states[n_items], item_nodes[n_items] = steps[2][k], node
+                            item_before[n_items] = item
+                            n_items += 1
+            span = (first, last)
+            for item in range(firsts[last], n_items):
+                if not complete(
+                    item, span, only, ends, heads, items, node_of, nodes, edges, counts
+                ):
+                    return False
+            for k in range(len(unary)):
+                node = node_of[unary[k], first, last]
+                state = after(steps, 0, -1 - unary[k])
+                if node >= 0 and state >= 0:
+                    item_states[n_items], item_nodes[n_items] = state, node
+                    item_before[n_items] = -1
+                    n_items += 1
+                    if not complete(
+                        n_items - 1, span, only, ends, heads, items, node_of, nodes, edges, counts
+                    ):
+                        return False
+    return True
+
+
+@kernel
+def prune(root, edges, counts, number):
+    """Keeps the edges that occur in a derivation of the root, in place, and counts what is left.
+
+    Every node has a derivation, and edges come in an order in which those into a node are before
+    those out of it; so one way back finds what can be reached. `number` gets the new number of
+    each node, -1 where it is left out.
+    """
+    edge_heads, edge_rules, tail_offsets, tails = edges
+    for node in range(counts[0]):
+        number[node] = -1
+    number[root] = 0
+    for edge in range(counts[1] - 1, -1, -1):
+        if number[edge_heads[edge]] == 0:
+            for k in range(tail_offsets[edge], tail_offsets[edge + 1]):
+                number[tails[k]] = 0
+    n_nodes, n_edges, n_tails = 0, 0, 0
+    for node in range(counts[0]):
+        if number[node] == 0:
+            number[node] = n_nodes
+            n_nodes += 1
+    begin = 0
+    for edge in range(counts[1]):
+        end = tail_offsets[edge + 1]
+        if number[edge_heads[edge]] >= 0:
+            edge_heads[n_edges], edge_rules[n_edges] = number[edge_heads[edge]], edge_rules[edge]
+            for k in range(begin, end):
+                tails[n_tails] = number[tails[k]]
+                n_tails += 1
+            n_edges += 1
+            tail_offsets[n_edges] = n_tails
+        begin = end
+    counts[0], counts[1], counts[2] = n_nodes, n_edges, n_tails
+
+
+@kernel
+def restrict(chart, targets, words, split_of, chains, splits, edges, counts):
+    """The chart with every node split by the target words k .. l-1 that it derives.
+
+    `chart` is the head, rule, tail offsets and tails of each edge, those into a node before those
+    out of it; `targets` the target side of each rule, in which -1 - p is the tail p. A split is
+    (node, k, l); those of a node that begin at k are a chain, in the order in which they were
+    found. False where there was too little room.
+    """
+    heads, rules, tail_offsets, tails = chart
+    n = len(words)
+    counts[0], counts[1], counts[2] = 0, 0, 0
+    edges[2][0] = 0
+    longest = 0
+    for rule in range(len(targets[1]) - 1):
+        longest = max(longest, targets[1][rule + 1] - targets[1][rule])
+    chosen = np.empty(longest + 1, dtype=np.int64)
+    places = np.empty(longest + 1, dtype=np.int64)
+    for edge in range(len(heads)):
+        first, last = targets[1][rules[edge]], targets[1][rules[edge] + 1]
+        below = tail_offsets[edge]
+        n_tails = tail_offsets[edge + 1] - below
+        for begin in range(n + 1):
+            places[0] = begin
+            depth, forwards = 0, True
+            while depth >= 0:
+                if forwards and depth == last - first:
+                    if not add_split(
+                        heads[edge], begin, places[depth], rules[edge], n_tails, targets[0], first,
+                        depth, chosen, split_of, chains, splits, edges, counts,
+                    ):  # fmt: skip
+                        return False
+                    forwards = False
+                if forwards:
+                    symbol = targets[0][first + depth]
+                    if symbol >= 0:
+                        forwards = places[depth] < n and words[places[depth]] == symbol
+                        end = places[depth] + 1
+                    else:
+                        chosen[depth] = chains[0][tails[below - 1 - symbol], places[depth]]
+                        forwards = chosen[depth] >= 0
+                        end = splits[2][chosen[depth]] if forwards else 0
+                else:
+                    depth -= 1
+                    if depth < 0:
+                        break
+                    if targets[0][first + depth] >= 0:
+                        continue
+                    chosen[depth] = chains[2][chosen[depth]]
+                    forwards = chosen[depth] >= 0
+                    end = splits[2][chosen[depth]] if forwards else 0
+                if forwards:
+                    depth += 1
+                    places[depth] = end
+    return True
+
+
+@step
+def add_split(node, begin, end, rule, n_tails, symbols, first, n_symbols, chosen, split_of, chains,
+              splits, edges, counts):  # fmt: skip
+    """An edge into the split of a node, which is made if it is new; whether there was room."""
+    firsts, lasts, following = chains
+    edge_heads, edge_rules, tail_offsets, tails = edges
+    edge, tail = counts[1], counts[2]
+    if edge + 2 > len(tail_offsets) or tail + n_tails > len(tails) or counts[0] >= len(following):
+        return False
+    split = split_of[node, begin, end]
+    if split < 0:
+        split = counts[0]
+        counts[0] += 1
+        split_of[node, begin, end] = split
+        splits[0][split], splits[1][split], splits[2][split] = node, begin, end
+        following[split] = -1
+        if firsts[node, begin] < 0:
+            firsts[node, begin] = split
+        else:
+            following[lasts[node, begin]] = split
+        lasts[node, begin] = split
+    edge_heads[edge], edge_rules[edge] = split, rule
+    for k in range(n_symbols):
+        if symbols[first + k] < 0:
+            tails[tail - 1 - symbols[first + k]] = chosen[k]
+    tail_offsets[edge + 1] = tail + n_tails
+    counts[1], counts[2] = edge + 1, tail + n_tails
+    return True
+
+
+@kernel
+def target_words(derivations, offsets, rules, tail_counts, targets, out, out_offsets):
+    """The target words of derivations, edges top-down and left to right, end to end.
+
+    A slot stands for the words of a part of the derivation; how long that part is, is known from
+    the right.
+    """
+    longest = 0
+    for k in range(len(offsets) - 1):
+        longest = max(longest, offsets[k + 1] - offsets[k])
+    behind = np.empty(longest + 1, dtype=np.int64)
+    stack = np.empty(longest + 1, dtype=np.int64)
+    symbols = np.empty(longest + 1, dtype=np.int64)
+    n_words = 0
+    out_offsets[0] = 0
+    for k in range(len(offsets) - 1):
+        first, n_edges = offsets[k], offsets[k + 1] - offsets[k]
+        for place in range(n_edges - 1, -1, -1):
+            end = place + 1
+            for _ in range(tail_counts[derivations[first + place]]):
+                end = behind[end]
+            behind[place] = end
+        depth = 0
+        stack[0] = 0
+        symbols[0] = targets[1][rules[derivations[first]]]
+        while depth >= 0:
+            rule = rules[derivations[first + stack[depth]]]
+            if symbols[depth] == targets[1][rule + 1]:
+                depth -= 1
+                continue
+            symbol = targets[0][symbols[depth]]
+            symbols[depth] += 1
+            if symbol >= 0:
+                out[n_words] = symbol
+                n_words += 1
+            else:
+                place = stack[depth] + 1
+                for _ in range(-1 - symbol):
+                    place = behind[place]
+                depth += 1
+                stack[depth] = place
+                symbols[depth] = targets[1][rules[derivations[first + place]]]
+        out_offsets[k + 1] = n_words
