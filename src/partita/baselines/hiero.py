@@ -20,7 +20,9 @@ Places = dict[int, list[tuple[int, int]]]
 """For each target boundary where a node can start: where it can end, and the node of both."""
 
 
-def parse(rules: Sequence[SynchronousRule], source: Sequence[str], start: str = "S") -> "Chart":
+def parse(
+    rules: Sequence[SynchronousRule], source: Sequence[str], start: str = "S"
+) -> "PlainChart":
     """D(x), with edges that lead nowhere.
 
     >>> from partita.grammars.rules import glue_rules, parse_rule
@@ -36,7 +38,7 @@ def parse_pair(
     source: Sequence[str],
     target: Sequence[str],
     start: str = "S",
-) -> "Chart":
+) -> "PlainChart":
     """D(x, y), with edges that lead nowhere."""
     chart = parse(rules, source, start)
     order = Hypergraph(chart.heads, chart.tails, chart.nodes[start, 0, len(source)]).order
@@ -109,7 +111,7 @@ def _unary_order(rules: Sequence[SynchronousRule]) -> list[str]:
 
 
 @dataclass
-class Chart:
+class PlainChart:
     """Nodes and edges as they are found."""
 
     nodes: dict[Node, int] = field(default_factory=dict)
@@ -131,14 +133,14 @@ def parse_source(
     source: Sequence[str],
     start: str,
     longest_span: int | None,
-) -> Chart:
+) -> "PlainChart":
     """Every rule over every span of the sentence, children before parents.
 
     Spans by their first word, backwards, then by their last: what a dotted rule with its dot at m
     needs next begins at m, so all of it is there, but for the span itself. That one only serves a
     dotted rule at its very beginning, and is looked at last, in the trie's `unary_order`.
     """
-    chart = Chart()
+    chart = PlainChart()
     n_words = len(source)
     longest = n_words if longest_span is None else longest_span
     found: list[list[dict[str, int]]] = [
@@ -162,7 +164,7 @@ def parse_source(
 
 
 def _complete(
-    chart: Chart,
+    chart: PlainChart,
     trie: Trie,
     rules: Sequence[SynchronousRule],
     item: Item,
@@ -205,8 +207,8 @@ def _advance(
 
 
 def restrict(
-    chart: Chart, rules: Sequence[SynchronousRule], order: Sequence[int], target: Sequence[str]
-) -> tuple[Chart, dict[Node, int]]:
+    chart: PlainChart, rules: Sequence[SynchronousRule], order: Sequence[int], target: Sequence[str]
+) -> tuple[PlainChart, dict[Node, int]]:
     """The chart with every node split by the target words k .. l-1 that it derives.
 
     `order` lists the nodes, tails before heads. Returns the new chart and its nodes,
@@ -217,7 +219,7 @@ def restrict(
     for edge, head in enumerate(chart.heads):
         stars[head].append(edge)
     places: list[Places] = [{} for _ in keys]
-    result = Chart()
+    result = PlainChart()
     for node in order:
         for edge in stars[node]:
             rule = rules[chart.rule[edge]]
