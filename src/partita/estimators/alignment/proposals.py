@@ -16,9 +16,6 @@ from partita.kept import kept_array, kept_offsets
 from partita.structures.batch import offsets as offsets_of
 from partita.text.word_vocabulary import N_RESERVED, WordVocabulary
 
-LEAST_PROBABILITY = 1e-3
-"""In one of the directions, for a pair of words to be a candidate."""
-
 
 @dataclass(frozen=True, eq=False)
 class Proposals:
@@ -53,13 +50,15 @@ class Proposals:
         words: tuple[WordVocabulary, WordVocabulary],
         tables: tuple[WordTable, WordTable],
         most: int,
+        least: float = 0.0,
     ) -> Self:
         """From t(y | x) and t(x | y): at most so many translations of each word.
 
-        Of a source word those with the highest t(y | x) t(x | y) are kept, among those that either
-        direction believes in; the values are those of `PROPOSAL_VALUES`.
+        Of a source word those with the highest t(y | x) t(x | y) are kept, among those that one of
+        the directions gives a probability of at least `least`; the values are those of
+        `PROPOSAL_VALUES`.
         """
-        pairs = _candidates(*tables, most)
+        pairs = _candidates(*tables, most, least)
         x, y = pairs.T
         values = proposal_values(
             tables[0].probability(x, y),
@@ -132,13 +131,11 @@ def _keys(source: IntArray, target: Array) -> IntArray:
     return np.asarray(source, dtype=np.int64) * 2**32 + target
 
 
-def _candidates(forward: WordTable, backward: WordTable, most: int) -> IntArray:
+def _candidates(forward: WordTable, backward: WordTable, most: int, least: float) -> IntArray:
     """Pairs (source, target) of real words, at most `most` for each source word, best first."""
     # Twice as many are looked at: what is seventh in one direction may be first in both.
     (there, p_there), (back, p_back) = (table.best(2 * most) for table in (forward, backward))
-    pairs = np.concatenate(
-        [there[p_there >= LEAST_PROBABILITY], back[p_back >= LEAST_PROBABILITY][:, ::-1]]
-    )
+    pairs = np.concatenate([there[p_there >= least], back[p_back >= least][:, ::-1]])
     pairs = np.unique(pairs[(pairs >= N_RESERVED).all(axis=1)], axis=0)
     score = forward.probability(pairs[:, 0], pairs[:, 1])
     score = score * backward.probability(pairs[:, 1], pairs[:, 0])

@@ -23,6 +23,10 @@ from partita.text.word_vocabulary import N_RESERVED, NULL, UNKNOWN, Numbered, Wo
 N_CLASSES = 120
 """Frequent source words that are a class of their own; others are known by their ending."""
 
+LEAST_PROBABILITY = 1e-3
+"""Of a translation, in one of the directions. Decoding tries every translation of every word, and
+less likely ones bring nothing; aligners, which know both sides, lose by leaving them out."""
+
 
 @dataclass(frozen=True)
 class LexiconOptions:
@@ -82,7 +86,7 @@ class TranslationLexicon:
             progress=runs.progress,
         )
         tables = models[0].table, models[1].table
-        translations = Proposals.learn(sides, tables, options.n_translations)
+        translations = Proposals.learn(sides, tables, options.n_translations, LEAST_PROBABILITY)
         anywhere, behind = _inserted(tables[0], *numbers)
         insertions = np.array(
             sorted(word for word, _ in anywhere.most_common(options.n_insertions)), dtype=np.int64
