@@ -11,16 +11,14 @@ from partita.data.schemes import OUTSIDE, UNKNOWN, is_chunk_tag, split_tag
 from partita.data.sentences import Sentence
 from partita.distribution.chain_entropy import span_entropies
 from partita.distribution.linear_chain import LinearChain
-from partita.estimators.groups import Runs
 from partita.estimators.pieces import Piece
-from partita.estimators.runs import RunPlan, learn
+from partita.estimators.runs import learn
 from partita.estimators.supervision import LIKELIHOOD, EntropyTerm, Known, Lessons
 from partita.estimators.tagging.chain_model import ChainModel
 from partita.estimators.tagging.expectations import tag_shares
 from partita.estimators.tagging.material import TagKnowledge
 from partita.estimators.tagging.tags import TagSet
-from partita.features.base import JoinedFeatures
-from partita.features.matrix import FixedScores
+from partita.label.learning import RAMP, Classroom, RoundOptions, with_fixed_scores
 from partita.label.ledger import KnownLabels
 from partita.objectives import Entropy
 from partita.objectives.partial import known_tags
@@ -28,24 +26,17 @@ from partita.text.attributes import Attributes
 from partita.text.learning import learn_features
 from partita.text.word_features import Encoded
 from partita.text.words import default_columns, read_words
-from partita.training import LBFGS, Penalty
 
 FEW_WORDS = 2000
 """In fewer words than this, features that occur once are kept: there are not many."""
 PASSES, PASS_WORDS = 15, 150_000
 """Iterations of a round of learning; fewer where they would see more words than this."""
-RAMP = 5
-"""Iterations of a round until the entropy of sentences without labels has its weight."""
 
 
 @dataclass(frozen=True)
-class TagOptions:
-    """How the chain learns."""
+class TagOptions(RoundOptions):
+    """How the chain learns; beside entropy the shares of tags are kept."""
 
-    l2: float = 1.0
-    entropy_weight: float = 0.0
-    """Of sentences without labels; their shares of tags are then kept, too."""
-    workers: int | None = None
     most_words: int = 5
     """Of a span that is asked for."""
 
@@ -83,38 +74,26 @@ class TagLearner:
     def learn(self, known: KnownLabels, start: Any = None) -> FloatArray:
         """Weights: the marginal likelihood of what is known, a few iterations from the last."""
         numbers = [self.numbers(labels) for labels in known]
-        kinds = {place: _kind(each) for place, each in enumerate(numbers)}
-        wanted = list(Known) if self.options.entropy_weight else [Known.ALL, Known.SOME]
-        order = [place for kind in wanted for place in kinds if kinds[place] is kind]
+        room = Classroom.of(numbers, with_unknown=self.options.entropy_weight > 0)
         weights: FloatArray = np.zeros(self._model.n_weights) if start is None else start
-        if all(kinds[place] is Known.NOTHING for place in kinds):
+        if room.knows_nothing:
             return weights
-        labels = [numbers[place] for place in order]
-        knowledge = TagKnowledge(labels, [None] * len(labels))
-        groups = self._groups(order, [kinds[place] for place in order])
+        knowledge = TagKnowledge(room.labels, [None] * len(room.labels))
+        encoded = _chosen(self._encoded, self._ends, room.order)
+        groups = {
+            kind: list(self._pieces(encoded, room.order, *bounds))
+            for kind, bounds in room.bounds.items()
+        }
         entropy, shares = None, []
-        n_words = self._encoded.n_words[order]
+        n_words = self._encoded.n_words[room.order]
         if groups[Known.NOTHING]:
-            n_none = sum(len(each) for each in labels if (each < 0).all())
+            n_none = sum(len(each) for each in room.labels if (each < 0).all())
             share = self.options.entropy_weight * knowledge.n_known() / n_none
             entropy = EntropyTerm(Entropy(), share, RAMP)
-            shares = [tag_shares(labels, len(self.tags), n_words, 1.0)]
+            shares = [tag_shares(room.labels, len(self.tags), n_words, 1.0)]
         lessons = Lessons(groups, knowledge, LIKELIHOOD, None, entropy, shares, "tags")
         passes = int(np.clip(PASS_WORDS // int(n_words.sum()), 3, PASSES))
-        plan = RunPlan(
-            Runs(workers=self.options.workers, progress=False),
-            LBFGS(n_iterations=passes, loss_tolerance=1e-4),
-            Penalty(l2=self.options.l2),
-        )
-        return learn(lessons, plan, weights).weights
-
-    def _groups(self, order: Sequence[int], kinds: Sequence[Known]) -> dict[Known, list[Piece]]:
-        encoded = _chosen(self._encoded, self._ends, order)
-        ends = np.cumsum([0, *(kinds.count(kind) for kind in Known)]).tolist()
-        return {
-            kind: list(self._pieces(encoded, order, first, last))
-            for kind, first, last in zip(Known, ends[:-1], ends[1:], strict=True)
-        }
+        return learn(lessons, self.options.plan(passes), weights).weights
 
     def _pieces(
         self, encoded: Encoded, order: Sequence[int], first: int = 0, last: int | None = None
@@ -128,8 +107,7 @@ class TagLearner:
             for unary, table, index in zip(*chains.split(scores), piece.sentences, strict=True):
                 base_unary, base_table = self._bases[order[index]]
                 unary[...], table[...] = base_unary, base_table
-            fixed = FixedScores(chains.n_parts, np.arange(chains.n_parts), scores)
-            yield replace(piece, features=JoinedFeatures([piece.features, fixed]))
+            yield with_fixed_scores(piece, scores)
 
     def distributions(
         self, weights: FloatArray, order: Sequence[int], known: Sequence[Any] | None
@@ -180,12 +158,6 @@ def all_span_entropies(unary: FloatArray, pairs: FloatArray, lengths: range) -> 
         pair, inner = found[1][-longer:], words[-1 - longer : -1]
         found.append(found[-1][:longer] + pair - inner)
     return found
-
-
-def _kind(numbers: IntArray) -> Known:
-    if (numbers >= 0).all():
-        return Known.ALL
-    return Known.NOTHING if (numbers < 0).all() else Known.SOME
 
 
 def _base_scores(

@@ -12,7 +12,6 @@ from partita.arrays import FloatArray
 from partita.data.formats import Format
 from partita.data.schemes import OUTSIDE, UNKNOWN, Chunk, chunks, split_tag
 from partita.data.sentences import Sentence
-from partita.distribution.linear_chain import LinearChain
 from partita.label.effort import Effort
 from partita.label.ledger import KnownLabels, Label, Place
 from partita.label.tag_learner import TagLearner, TagOptions, all_span_entropies
@@ -42,6 +41,8 @@ class TagTask(Task):
     1
     """
 
+    _learner: TagLearner
+
     def __init__(
         self,
         sentences: Sequence[Sentence],
@@ -61,37 +62,17 @@ class TagTask(Task):
         )
         self.tags = self._learner.tags
         self.given = self.labels_of(sentences)
-        self._latest: tuple[Any, list[tuple[LinearChain, range]]] = None, []
         counts = Counter(word.lower() for n in range(len(sentences)) for word in self.words(n))
         self._interest = [
             np.log1p([counts[word.lower()] for word in self.words(n)])
             for n in range(len(sentences))
         ]
 
-    def learn(self, known: KnownLabels, start: Any = None) -> FloatArray:
-        """Weights: the marginal likelihood of what is known, a few iterations from the last."""
-        return self._learner.learn(known, start)
-
-    def _everything(self, model: FloatArray) -> list[tuple[LinearChain, range]]:
-        """The distributions of all sentences, nothing known; kept, since a round asks twice."""
-        last, found = self._latest
-        if last is not model:
-            found = list(self._learner.distributions(model, range(len(self.sentences)), None))
-            self._latest = model, found
-        return found
-
-    def _one(self, weights: FloatArray, sentence: int, labels: Sequence[Any]) -> LinearChain:
-        """The distribution over the tags of a sentence, given some; an error if there is none."""
-        ((p, _),) = self._learner.distributions(weights, [sentence], [labels])
-        if p.structures.infer(p.scores).log_partition[0] == -np.inf:
-            raise ValueError(
-                "these tags cannot stand together"
-                + (f" in the scheme {self.tags.scheme}" if self.tags.scheme else "")
-                + ": "
-                + " ".join(UNKNOWN if label is None else str(label) for label in labels)
-                + ". Change one of them."
-            )
-        return p
+    def impossible(self, labels: Sequence[Any]) -> str:
+        """The tags, and the scheme that forbids them."""
+        scheme = f" in the scheme {self.tags.scheme}" if self.tags.scheme else ""
+        shown = " ".join(UNKNOWN if label is None else str(label) for label in labels)
+        return f"these tags cannot stand together{scheme}: {shown}"
 
     # ------------------------------------------------------------------ questions
 
@@ -246,15 +227,12 @@ class TagTask(Task):
             sentences.append(sentence.replaced(self.column, tags))
         return sentences, "columns" if self.format == "plain" else self.format
 
-    def labels_of(self, sentences: Sequence[Sentence]) -> KnownLabels:
-        """The labels that sentences bring, checked."""
-        return [self._given(sentence) for sentence in sentences]
-
     def about(self) -> dict[str, Any]:
         """The task as the journal and the page name it."""
         return {"task": "tags", "column": self.column, "labels": list(self.tags.names)}
 
-    def _given(self, sentence: Sentence) -> list[Label | None]:
+    def labels_in(self, sentence: Sentence) -> list[Label | None]:
+        """The tags in the column of tags."""
         if self.column not in sentence.names:
             return [None] * len(sentence)
         unknown = (UNKNOWN, "_") if self.format == "conllu" else (UNKNOWN,)

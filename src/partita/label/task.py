@@ -1,15 +1,16 @@
 """What tasks have in common: a word has slots, a slot has choices; a model ranks what to ask."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray
 from partita.data.formats import Format
 from partita.data.sentences import Sentence
+from partita.distribution.base import Distribution
 from partita.label.effort import Effort
 from partita.label.ledger import KnownLabels, Label, Place
 from partita.label.merging import Merged
@@ -94,16 +95,49 @@ class View:
     """Where labels spell out spans: type, first and last word."""
 
 
+class Learner(Protocol):
+    """A model of all sentences, those that judge it behind those that are labelled."""
+
+    def learn(self, known: KnownLabels, start: Any = None) -> Any:
+        """Weights: the marginal likelihood of what is known, a few iterations from the last."""
+
+    def distributions(
+        self, model: Any, order: Sequence[int], known: Sequence[Any] | None
+    ) -> Iterator[tuple[Any, range]]:
+        """Distributions over the labels of sentences, given what is known; a batch at a time."""
+
+
 class Task(ABC):
     """Sentences to label, and a model of them that learns from part of the labels."""
 
     sentences: Sequence[Sentence]
     given: KnownLabels
     """What came with the sentences."""
+    _learner: Learner
+    _latest: tuple[Any, list[tuple[Any, range]]] = None, []
 
-    @abstractmethod
     def learn(self, known: KnownLabels, start: Any = None) -> Any:
         """A model from what is known, from `start` on where there was one; takes seconds."""
+        return self._learner.learn(known, start)
+
+    def _everything(self, model: Any) -> list[tuple[Any, range]]:
+        """The distributions of all sentences, nothing known; kept, since a round asks twice."""
+        last, found = self._latest
+        if last is not model:
+            found = list(self._learner.distributions(model, range(len(self.sentences)), None))
+            self._latest = model, found
+        return found
+
+    def _one(self, model: Any, sentence: int, labels: Sequence[Any]) -> Any:
+        """The distribution over the labels of a sentence, given some; an error if there is none."""
+        ((p, _),) = self._learner.distributions(model, [sentence], [labels])
+        if is_empty(p):
+            raise ValueError(f"{self.impossible(labels)}. Change one of them.")
+        return p
+
+    @abstractmethod
+    def impossible(self, labels: Sequence[Any]) -> str:
+        """What a person is told of labels that cannot be together: a clause."""
 
     @abstractmethod
     def survey(self, model: Any, known: KnownLabels, closed: set[Place], effort: Effort) -> Survey:
@@ -142,9 +176,13 @@ class Task(ABC):
     def held_out(self, model: Any) -> float | None:
         """The share of right labels in held-out sentences; None if there are none."""
 
-    @abstractmethod
     def labels_of(self, sentences: Sequence[Sentence]) -> KnownLabels:
         """The labels that sentences bring, checked."""
+        return [self.labels_in(sentence) for sentence in sentences]
+
+    @abstractmethod
+    def labels_in(self, sentence: Sentence) -> list[Label | None]:
+        """The labels that a sentence brings, checked."""
 
     def possible_together(
         self, found: Merged, ours: KnownLabels, theirs: KnownLabels, name: str
@@ -182,6 +220,11 @@ class Task(ABC):
         """The words of a sentence."""
         found = self.sentences[sentence]
         return list(found.column("FORM" if "FORM" in found.names else found.names[0]))
+
+
+def is_empty(p: Distribution) -> bool:
+    """Whether a distribution over one sentence has no structure."""
+    return bool(p.structures.infer(p.scores).log_partition[0] == -np.inf)
 
 
 def ranked(options: Sequence[tuple[str, str, float]], most: int | None = None) -> list[Possibility]:

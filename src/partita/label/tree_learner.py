@@ -1,7 +1,7 @@
 """Trees that learn from some heads of a corpus, a few iterations at a time; and their relations."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,40 +10,33 @@ from partita.arrays import FloatArray, IntArray
 from partita.data.conllu import EMPTY, UNKNOWN_HEAD
 from partita.data.sentences import Sentence
 from partita.distribution.trees import Tree
-from partita.estimators.groups import Runs
 from partita.estimators.parsing.material import HeadKnowledge
 from partita.estimators.parsing.model import ParserModel
 from partita.estimators.pieces import Piece
-from partita.estimators.runs import RunPlan, learn
+from partita.estimators.runs import learn
 from partita.estimators.supervision import LIKELIHOOD, EntropyTerm, Known, Lessons
 from partita.features.arc_keys import KeyMaker
-from partita.features.base import JoinedFeatures
-from partita.features.matrix import FixedScores
+from partita.label.learning import RAMP, Classroom, RoundOptions, with_fixed_scores
 from partita.label.ledger import KnownLabels
 from partita.label.relations import BaseRelations, RelationModel
 from partita.objectives import Entropy
 from partita.objectives.partial import known_heads
 from partita.text.arc_templates import default_arc_templates
 from partita.text.tree_words import NAMES, read_tree_words
-from partita.training import LBFGS, Penalty
 from partita.training.batches import CACHED_PARTS
 
 N_BITS = 18
 """Arcs have 2 to the power of this many weights."""
 PASSES, PASS_ARCS = 12, 1_500_000
 """Iterations of a round of learning; fewer where they would see more arcs than this."""
-RAMP = 5
 
 
 @dataclass(frozen=True)
-class TreeOptions:
+class TreeOptions(RoundOptions):
     """How trees are learnt."""
 
-    l2: float = 1.0
-    entropy_weight: float = 0.0
     projective: bool = False
     """Whether arcs may not cross; without it every tree can be an answer."""
-    workers: int | None = None
     most_words: int = 3
     """Of a span that is asked for."""
 
@@ -84,32 +77,21 @@ class TreeLearner:
     def learn(self, known: KnownLabels, start: Any = None) -> TreeWeights:
         """Weights: the marginal likelihood of the heads that are known, and of their relations."""
         heads = [_heads(labels) for labels in known]
-        kinds = {place: _kind(each) for place, each in enumerate(heads)}
-        wanted = list(Known) if self.options.entropy_weight else [Known.ALL, Known.SOME]
-        order = [place for kind in wanted for place in kinds if kinds[place] is kind]
+        room = Classroom.of(heads, with_unknown=self.options.entropy_weight > 0)
         if start is None:
             start = TreeWeights(np.zeros(self._model.n_weights), np.zeros(self.relations.n_weights))
-        if all(kinds[place] is Known.NOTHING for place in kinds):
+        if room.knows_nothing:
             return TreeWeights(*start)
-        knowledge = HeadKnowledge([heads[place] for place in order])
-        counts = [sum(kinds[place] is kind for place in order) for kind in Known]
-        ends = np.cumsum([0, *counts]).tolist()
         groups = {
-            kind: list(self._pieces(order, first, last))
-            for kind, first, last in zip(Known, ends[:-1], ends[1:], strict=True)
+            kind: list(self._pieces(room.order, *bounds)) for kind, bounds in room.bounds.items()
         }
         entropy = None
         if groups[Known.NOTHING]:
             entropy = EntropyTerm(Entropy(), self.options.entropy_weight, RAMP)
+        knowledge = HeadKnowledge(room.labels)
         lessons = Lessons(groups, knowledge, LIKELIHOOD, None, entropy, what="heads")
-        n_arcs = sum((self._n_words[place] + 1) ** 2 for place in order)
-        passes = int(np.clip(PASS_ARCS // n_arcs, 2, PASSES))
-        plan = RunPlan(
-            Runs(workers=self.options.workers, progress=False),
-            LBFGS(n_iterations=passes, loss_tolerance=1e-4),
-            Penalty(l2=self.options.l2),
-            n_shards=1,
-        )
+        n_arcs = sum((self._n_words[place] + 1) ** 2 for place in room.order)
+        plan = self.options.plan(int(np.clip(PASS_ARCS // n_arcs, 2, PASSES)), n_shards=1)
         arcs = learn(lessons, plan, start.arcs).weights
         return TreeWeights(arcs, self.relations.learn(_arcs(known), start.relations))
 
@@ -124,8 +106,7 @@ class TreeLearner:
             trees, scores = piece.structures, np.zeros(piece.structures.n_parts)
             for arcs, index in zip(trees.split(scores), piece.sentences, strict=True):
                 arcs[...] = self._bases[order[index]]
-            fixed = FixedScores(trees.n_parts, np.arange(trees.n_parts), scores)
-            yield replace(piece, features=JoinedFeatures([piece.features, fixed]))
+            yield with_fixed_scores(piece, scores)
 
     def distributions(
         self, model: TreeWeights, order: Sequence[int], known: Sequence[Any] | None
@@ -144,12 +125,6 @@ def given_known(p: Tree, known: Sequence[Any]) -> Tree:
     """The distribution over trees that have the heads that are known."""
     heads = [_heads(labels) for labels in known]
     return p.with_scores(np.where(known_heads(p.structures, heads), p.scores, -np.inf))
-
-
-def _kind(heads: IntArray) -> Known:
-    if (heads >= 0).all():
-        return Known.ALL
-    return Known.NOTHING if (heads < 0).all() else Known.SOME
 
 
 def _arcs(known: KnownLabels) -> list[tuple[int, int, int, str]]:

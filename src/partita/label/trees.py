@@ -16,7 +16,6 @@ from partita.data.conllu import EMPTY, UNKNOWN_HEAD
 from partita.data.dependencies import UNKNOWN, relations, tree_heads
 from partita.data.formats import Format
 from partita.data.sentences import Sentence
-from partita.distribution.trees import Tree
 from partita.label.effort import Effort
 from partita.label.ledger import KnownLabels, Label, Place
 from partita.label.task import (
@@ -55,6 +54,8 @@ class TreeTask(Task):
     ((2, 'nsubj'), True)
     """
 
+    _learner: TreeLearner
+
     def __init__(
         self,
         sentences: Sequence[Sentence],
@@ -72,31 +73,12 @@ class TreeTask(Task):
         self._learner = TreeLearner(
             [*sentences, *self._judged], names, base, options or TreeOptions()
         )
-        self._latest: tuple[Any, list[tuple[Tree, range]]] = None, []
 
-    def learn(self, known: KnownLabels, start: Any = None) -> TreeWeights:
-        """Weights: the marginal likelihood of the heads that are known, and of their relations."""
-        return self._learner.learn(known, start)
-
-    def _everything(self, model: TreeWeights) -> list[tuple[Tree, range]]:
-        """The distributions of all sentences, nothing known; kept, since a round asks twice."""
-        last, found = self._latest
-        if last is not model:
-            found = list(self._learner.distributions(model, range(len(self.sentences)), None))
-            self._latest = model, found
-        return found
-
-    def _one(self, model: TreeWeights, sentence: int, labels: Sequence[Any]) -> Tree:
-        """The distribution over the trees of a sentence, given some heads; error if none is."""
-        ((p, _),) = self._learner.distributions(model, [sentence], [labels])
-        if p.structures.infer(p.scores).log_partition[0] == -np.inf:
-            given = [f"{w + 1} on {each[0]}" for w, each in enumerate(labels) if each is not None]
-            crossing = " whose arcs do not cross" if self._learner.options.projective else ""
-            raise ValueError(
-                f"no tree with one root{crossing} has these heads together: {', '.join(given)}. "
-                "Change one of them."
-            )
-        return p
+    def impossible(self, labels: Sequence[Any]) -> str:
+        """The heads that no tree has together."""
+        given = [f"{w + 1} on {each[0]}" for w, each in enumerate(labels) if each is not None]
+        crossing = " whose arcs do not cross" if self._learner.options.projective else ""
+        return f"no tree with one root{crossing} has these heads together: {', '.join(given)}"
 
     # ------------------------------------------------------------------ questions
 
@@ -257,15 +239,12 @@ class TreeTask(Task):
             sentences.append(sentence.replaced("HEAD", heads).replaced("DEPREL", names))
         return sentences, self.format
 
-    def labels_of(self, sentences: Sequence[Sentence]) -> KnownLabels:
-        """The labels that sentences bring, checked."""
-        return [self._given(sentence) for sentence in sentences]
-
     def about(self) -> dict[str, Any]:
         """The task as the journal and the page name it."""
         return {"task": "trees", "column": "HEAD", "labels": list(self.names)}
 
-    def _given(self, sentence: Sentence) -> list[Label | None]:
+    def labels_in(self, sentence: Sentence) -> list[Label | None]:
+        """The heads and relations in HEAD and DEPREL."""
         if "HEAD" not in sentence.names:
             return [None] * len(sentence)
         heads = tree_heads(sentence, partial=True)
