@@ -95,7 +95,7 @@ class View:
     """Where labels spell out spans: type, first and last word."""
 
 
-class Learner(Protocol):
+class LabelLearner(Protocol):
     """A model of all sentences, those that judge it behind those that are labelled."""
 
     def learn(self, known: KnownLabels, start: Any = None) -> Any:
@@ -113,7 +113,7 @@ class Task(ABC):
     sentences: Sequence[Sentence]
     given: KnownLabels
     """What came with the sentences."""
-    _learner: Learner
+    _learner: LabelLearner
     _latest: tuple[Any, list[tuple[Any, range]]] = None, []
 
     def learn(self, known: KnownLabels, start: Any = None) -> Any:
