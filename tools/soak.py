@@ -3,20 +3,21 @@
     python -m tools.soak --seconds 600
 
 One process trains every kind of estimator and asks it, again and again, and looks at its own memory
-after each round; beside it, runs of the command are killed or interrupted at random moments, and
-what they leave behind is checked: a checkpoint can be resumed from, a model file is whole or not
-there, and nothing partial stays.
+after each round; beside it, in a thread, runs of the command are killed, interrupted or let be, each
+at a moment of chance, and what they leave behind is checked: a checkpoint can be resumed from, a
+model file is whole or not there, a run that is interrupted keeps its model, nothing partial stays,
+and a run that comes to its end has the weights of one that nobody disturbed, bit for bit.
 """
 
 import argparse
 import gc
-import itertools
 import os
 import random
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -39,33 +40,45 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    rng, began, counts = random.Random(options.seed), time.monotonic(), Counts()
-    sizes: list[int] = []
+    # What a shell starts in the background ignores Ctrl-C, and so would what is started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    began, sizes = time.monotonic(), list[int]()
     with tempfile.TemporaryDirectory(prefix="partita-soak-") as folder:
-        victims = Victims(Path(folder), rng, counts)
-        while len(sizes) <= WARM_UP or time.monotonic() - began < options.seconds:
-            victims.start()
-            work()
-            victims.end()
-            gc.collect()
-            sizes.append(resident())
-            seconds, size = time.monotonic() - began, sizes[-1] / 2**20
-            sys.stdout.write(f"round {len(sizes)}: {size:.1f} MiB, {seconds:.0f} s, {counts}\n")
-            sys.stdout.flush()
+        victims = Victims(Path(folder), random.Random(options.seed))
+        beside = threading.Thread(target=victims.run)
+        beside.start()
+        try:
+            while len(sizes) <= WARM_UP or time.monotonic() - began < options.seconds:
+                work()
+                gc.collect()
+                sizes.append(resident())
+                seconds, size = time.monotonic() - began, sizes[-1] / 2**20
+                _say(f"round {len(sizes)}: {size:.1f} MiB, {seconds:.0f} s; {victims}")
+        finally:
+            victims.is_over.set()
+            beside.join()
     first, last = sizes[WARM_UP], sizes[-1]
-    sys.stdout.write(
-        f"{len(sizes)} rounds: {first / 2**20:.1f} MiB after round {WARM_UP + 1}, "
-        f"{last / 2**20:.1f} MiB at the end; {counts}\n"
+    _say(
+        f"{len(sizes)} rounds: {first / 2**20:.1f} MiB after round {WARM_UP + 1}, at most "
+        f"{max(sizes[WARM_UP:]) / 2**20:.1f}, {last / 2**20:.1f} at the end; {victims}"
     )
-    return 1 if last - first > GROWTH or counts.lost else 0
+    return 1 if last - first > GROWTH or victims.lost else 0
 
 
-class Counts:
-    """What became of the runs that were ended."""
+class Victims:
+    """Runs of the command, one after the other, that are ended whenever it happens.
 
-    def __init__(self) -> None:
-        self.killed = self.interrupted = self.finished = self.resumed = 0
+    Each goes on from the checkpoint of the one before, until one comes to its end.
+    """
+
+    def __init__(self, folder: Path, rng: random.Random) -> None:
+        self.folder, self.rng = folder, rng
+        self.model, self.checkpoint = folder / "victim.model", folder / "victim.checkpoint"
+        self.log = folder / "victim.log"
+        self.killed = self.interrupted = self.finished = self.resumed = self.n_runs = 0
         self.lost: list[str] = []
+        self.is_over = threading.Event()
+        self.expected = b""
 
     def __str__(self) -> str:
         return (
@@ -73,65 +86,78 @@ class Counts:
             f"{self.resumed} resumed, {len(self.lost)} lost{''.join(f': {e}' for e in self.lost)}"
         )
 
-
-class Victims:
-    """Runs of the command, one at a time, that are ended whenever it happens."""
-
-    def __init__(self, folder: Path, rng: random.Random, counts: Counts) -> None:
-        self.folder, self.rng, self.counts = folder, rng, counts
-        self.model, self.checkpoint = folder / "victim.model", folder / "victim.checkpoint"
-        self.kinds = itertools.cycle(KILLS)
-
-    def start(self) -> None:
-        """Begin a run, which goes on from where the last one was ended."""
-        self.model.unlink(missing_ok=True)
-        self.resumes = self.checkpoint.exists()
-        data = str(samples.path("chunks-train.txt"))
-        files = ["-o", str(self.model), "--checkpoint", str(self.checkpoint), "--resume"]
-        command = [sys.executable, "-m", "partita.cli", "train", "tagger", data, *files]
-        self.began, self.patience = time.monotonic(), self.rng.uniform(0.5, 15.0)
-        self.process = subprocess.Popen(
-            [*command, "--checkpoint-seconds", "0.2", "--max-iterations", "400"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            # What a shell starts in the background ignores Ctrl-C.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
-
-    def end(self) -> None:
-        """End it at a moment of chance, and look at what it left."""
-        time.sleep(max(0.0, self.patience - (time.monotonic() - self.began)))
-        kind = next(self.kinds)
-        is_alive = self.process.poll() is None
-        if is_alive:
-            self.process.send_signal(kind)
-        _, errors = self.process.communicate()
-        status = self.process.returncode
-        self.counts.resumed += self.resumes
-        if not is_alive or status == 0:
-            self.counts.finished += 1
-        elif kind == signal.SIGKILL:
-            self.counts.killed += 1
-        else:
-            self.counts.interrupted += 1
-        self.check(status, errors)
-
-    def check(self, status: int, errors: str) -> None:
-        """Nothing is damaged, and no run ends with a traceback."""
-        if "Traceback" in errors or status not in (0, 1, -signal.SIGKILL):
-            self.counts.lost.append(f"status {status}, {errors[-300:]}")
+    def run(self) -> None:
+        """Start runs and end them until it is over; an error of our own counts as a loss."""
         try:
-            if status == 0 or self.model.exists():
+            _, errors = (whole := self.started()).communicate()
+            self.check(whole.returncode, None, errors)
+            self.expected = self.weights()
+            while not self.is_over.is_set():
+                self.one_run()
+        except Exception as error:
+            self.lost.append(repr(error))
+            raise
+
+    def started(self) -> subprocess.Popen[str]:
+        """A run, which goes on from where the last one was ended."""
+        self.model.unlink(missing_ok=True)
+        self.log.unlink(missing_ok=True)
+        data, files = str(samples.path("chunks-train.txt")), ["-o", str(self.model), "--resume"]
+        files += ["--checkpoint", str(self.checkpoint), "--log", str(self.log)]
+        command = [sys.executable, "-m", "partita.cli", "train", "tagger", data, *files]
+        # Few digits of a penalty, so that there are many iterations to be killed in.
+        options = ["--checkpoint-seconds", "0.1", "--max-iterations", "150", "--l2", "1e-4"]
+        nothing, pipe = subprocess.DEVNULL, subprocess.PIPE
+        return subprocess.Popen([*command, *options], stdout=nothing, stderr=pipe, text=True)
+
+    def one_run(self) -> None:
+        """Begin a run, end it at a moment of chance, and look at what it left."""
+        resumes = self.checkpoint.exists()
+        process, kind = self.started(), KILLS[self.n_runs % len(KILLS)]
+        self.n_runs += 1
+        sent: signal.Signals | None = None
+        try:
+            _, errors = process.communicate(timeout=self.rng.uniform(0.3, 8.0))
+        except subprocess.TimeoutExpired:
+            sent = kind
+            process.send_signal(kind)
+            _, errors = process.communicate()
+        self.resumed += resumes
+        if process.returncode == 0:
+            self.finished += 1
+        elif sent == signal.SIGKILL:
+            self.killed += 1
+        elif sent is not None:
+            self.interrupted += 1
+        self.check(process.returncode, sent, errors)
+
+    def check(self, status: int, sent: signal.Signals | None, errors: str) -> None:
+        """Nothing is damaged or lost, and no run ends with a traceback."""
+        has_begun = self.log.exists() and '"iteration"' in self.log.read_text()
+        allowed = {0}
+        if sent is not None:
+            allowed.add(-signal.SIGKILL if sent == signal.SIGKILL else 1)
+            # SIGTERM ends a run that has nothing yet as it ends any program.
+            allowed |= set() if has_begun else {-sent}
+        if "Traceback" in errors or status not in allowed:
+            self.lost.append(f"status {status}, {errors[-300:]}")
+        try:
+            if status == 0 or self.model.exists() or (has_begun and status == 1):
                 read_model(self.model)
             if self.checkpoint.exists():
                 read_model(self.checkpoint, kind="checkpoint")
+            if status == 0 and self.expected and self.weights() != self.expected:
+                self.lost.append("a run that was resumed has other weights")
         except (OSError, ValueError) as error:
-            self.counts.lost.append(str(error))
+            self.lost.append(str(error))
         if status == 0:
             self.checkpoint.unlink(missing_ok=True)
-            left = [path.name for path in self.folder.iterdir() if path.name.endswith(".partial")]
-            self.counts.lost += left
+            kept = {self.model.name, self.log.name}
+            self.lost += [path.name for path in self.folder.iterdir() if path.name not in kept]
+
+    def weights(self) -> bytes:
+        """The weights of the model that is there."""
+        return bytes(read_model(self.model).arrays["weights"].tobytes())
 
 
 def work() -> None:
@@ -159,6 +185,11 @@ def resident() -> int:
     """Bytes of memory that this process holds."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

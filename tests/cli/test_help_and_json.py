@@ -1,5 +1,6 @@
 """What the command says about itself, and results that programs read."""
 
+import functools
 import io
 import json
 import subprocess
@@ -76,10 +77,16 @@ def test_induced_tags_are_told_from_wrong_ones(run, tmp_path):
     assert 0 < json.loads(out)["many_to_one_accuracy"] <= 1
 
 
+@functools.cache
+def completion(shell):
+    """The script that a shell reads."""
+    command = [sys.executable, "-m", "partita.cli", "completion", shell]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def completed(*words, shell="bash"):
     """What bash offers behind some words."""
-    command = [sys.executable, "-m", "partita.cli", "completion", shell]
-    script = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    script = completion(shell)
     ask = 'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _partita; printf "%s\\n" "${COMPREPLY[@]}"'
     line = f"{script}\nCOMP_WORDS=({' '.join(words)})\n{ask}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
