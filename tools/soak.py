@@ -3,9 +3,9 @@
     python -m tools.soak --seconds 600
 
 One process trains every kind of estimator and asks it, again and again, and looks at its own memory
-after each round; beside it, in a thread, runs of the command are killed, interrupted or let be, each
-at a moment of chance, and what they leave behind is checked: a checkpoint can be resumed from, a
-model file is whole or not there, a run that is interrupted keeps its model, nothing partial stays,
+after each round; beside it, in a thread, runs of the command are killed, interrupted or let be,
+each at a moment of chance, and what they leave behind is checked: a checkpoint can be resumed from,
+a model file is whole or not there, an interrupted run keeps its model, nothing partial stays,
 and a run that comes to its end has the weights of one that nobody disturbed, bit for bit.
 """
 

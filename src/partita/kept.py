@@ -70,9 +70,25 @@ def kept_texts(values: Any, name: str) -> list[str]:
     return values
 
 
-def kept_number(value: Any, name: str, kind: type[int] | type[float] = float) -> Any:
-    """A number of JSON, which may be whole where any is expected."""
+def kept_number(
+    value: Any,
+    name: str,
+    kind: type[int] | type[float] = float,
+    least: float = -np.inf,
+    most: float = np.inf,
+) -> Any:
+    """A number of JSON within bounds, which may be whole where any is expected.
+
+    >>> kept_number(2**31, "n_bits", int, least=1, most=28)
+    Traceback (most recent call last):
+        ...
+    ValueError: 'n_bits' is 2147483648; expected a number (int) from 1 to 28.
+    """
     allowed = int if kind is int else float | int
-    if isinstance(value, bool) or not isinstance(value, allowed):
-        raise ValueError(f"{name!r} is {str(value)[:100]}; expected a number ({kind.__name__}).")
+    is_number = isinstance(value, allowed) and not isinstance(value, bool)
+    if not is_number or not least <= value <= most:
+        bounds = "" if least == -most == -np.inf else f" from {least} to {most}"
+        raise ValueError(
+            f"{name!r} is {str(value)[:100]}; expected a number ({kind.__name__}){bounds}."
+        )
     return kind(value)

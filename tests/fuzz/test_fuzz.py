@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from tools.fuzz.targets import TARGETS
 
-N_INPUTS = {"readers": 1000, "models": 60, "checkpoints": 25, "commands": 60, "scores": 60}
+N_INPUTS = {"readers": 5000, "models": 500, "checkpoints": 500, "commands": 500, "scores": 2000}
+"""About ten seconds for each target."""
 
 
 @pytest.fixture(scope="module", params=list(TARGETS))

@@ -12,9 +12,13 @@ import argparse
 import multiprocessing
 import sys
 import time
+from multiprocessing.process import BaseProcess
 
-from tools.fuzz.session import fuzz, killed_by
+from tools.fuzz.session import Counter, fuzz, killed_by
 from tools.fuzz.targets import TARGETS
+
+HANGING = 200.0
+"""Seconds for one input after which nobody waits any longer, on a machine with much else to do."""
 
 
 def main() -> int:
@@ -32,12 +36,22 @@ def main() -> int:
         arguments = (name, options.seed, options.inputs, options.seconds, tried)
         process = context.Process(target=fuzz, args=arguments)
         process.start()
-        process.join()
+        watch(process, tried)
         if process.exitcode not in (0, 1):
             path = killed_by(name, options.seed, tried.value)
             sys.stdout.write(f"{name}: the interpreter ended ({process.exitcode})\n  {path}\n")
         n_findings += process.exitcode != 0
     return 1 if n_findings else 0
+
+
+def watch(process: BaseProcess, tried: Counter) -> None:
+    """Wait until a process ends; end it if one input takes it minutes, in compiled code as well."""
+    before = -1
+    while process.is_alive():
+        process.join(HANGING)
+        if process.is_alive() and tried.value == before:
+            process.kill()
+        before = tried.value
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Model files and checkpoints: damaged, or whole with right checksums and wrong contents."""
 
-import copy
 import zlib
 from pathlib import Path
 from random import Random
@@ -61,13 +60,7 @@ class Files(Target):
             path.write_bytes(bytes.fromhex(rest[0]))
         elif kind == "header":
             key, value = rest
-            *outer, last = key.split(".")
-            header = copy.deepcopy(contents.header)
-            inner = header
-            for step in outer:
-                inner = inner[step]
-            inner[last] = value
-            write_model(path, header, contents.arrays)
+            write_model(path, _with(contents.header, key.split("."), value), contents.arrays)
         else:
             array, change, number = rest
             arrays = dict(contents.arrays)
@@ -169,6 +162,12 @@ def _part(folder: Path, sample: str, name: str, n_sentences: int) -> Path:
     blocks = samples.path(sample).read_text(encoding="utf-8").split("\n\n")[:n_sentences]
     path.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
     return path
+
+
+def _with(header: Any, steps: list[str], value: Any) -> Any:
+    """A copy of a header in which what the steps lead to is another value."""
+    first, *rest = steps
+    return {**header, first: _with(header[first], rest, value) if rest else value}
 
 
 def _changed(array: Array, change: str, number: int) -> Array | None:

@@ -4,17 +4,21 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import sys
 import time
 import traceback
 from pathlib import Path
 from random import Random
+from types import FrameType
 from typing import Any, Protocol
 
-from tools.fuzz.target import Target, scratch
+from tools.fuzz.target import Finding, Target, scratch
 from tools.fuzz.targets import TARGETS
 
 FOUND = Path("build") / "fuzz"
+PATIENCE = 20.0
+"""Seconds of a processor that an input may take: what takes longer hangs."""
 
 
 class Counter(Protocol):
@@ -31,6 +35,7 @@ def fuzz(name: str, seed: int, n_inputs: int | None, seconds: float, tried: Coun
     # What argparse asks of the system for every flag is the same every time.
     argparse._ = lambda text: text  # type: ignore[attr-defined]
     os.environ["COLUMNS"] = "80"
+    signal.signal(signal.SIGPROF, _hang)
     folder, kinds = scratch(), set[str]()
     try:
         target = TARGETS[name](folder)
@@ -41,6 +46,7 @@ def fuzz(name: str, seed: int, n_inputs: int | None, seconds: float, tried: Coun
             case = drawn(target, seed, tried.value)
             tried.value += 1
             try:
+                signal.setitimer(signal.ITIMER_PROF, PATIENCE)
                 target.check(case)
             except Exception as error:
                 kind = _where(error)
@@ -76,6 +82,10 @@ def killed_by(name: str, seed: int, number: int) -> Path:
         return kept(drawn(target, seed, number - 1), target, seed, number)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _hang(number: int, frame: FrameType | None) -> None:
+    raise Finding(f"no answer after {PATIENCE:.0f} seconds")
 
 
 def _say(text: str) -> None:

@@ -22,6 +22,8 @@ FIRST_VALUES = {
 }
 """Features with a value, and where training starts: near the gloss of Model 1."""
 N_VALUES = len(FIRST_VALUES)
+BITS = (4, 28)
+"""The fewest and the most that a number of a hashed weight may have."""
 
 
 @dataclass(frozen=True, eq=False)

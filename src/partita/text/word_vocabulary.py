@@ -139,7 +139,9 @@ class WordVocabulary:
         counts = kept_array(arrays, "counts", np.int64, len(names))
         if len(names) < N_RESERVED:
             raise ValueError(f"there are {len(names)} words; expected {N_RESERVED} or more.")
-        return cls(tuple(names), counts, header["view"])
+        [view] = kept_texts([header["view"]], "view")
+        _seen(view)  # which refuses what is none
+        return cls(tuple(names), counts, view)
 
 
 @lru_cache

@@ -6,7 +6,7 @@ translator have one each. Everything else is here, once.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
@@ -20,6 +20,7 @@ from partita.estimators.groups import STOCHASTIC, Runs
 from partita.estimators.options import Declared, at_least, declared, option
 from partita.estimators.runs import RunPlan, numbered, run, tell
 from partita.features.base import FeatureMap
+from partita.kept import kept_number
 from partita.objectives.contrastive import ContrastiveEstimation, Neighbourhoods
 from partita.structures.base import Structures
 from partita.structures.joined import JoinedStructures
@@ -97,6 +98,16 @@ class Bound:
             return cls(1.0, 1.0)
         slope = float(n_target.sum() / n_source.sum())
         return cls(slope, float(np.quantile(n_target - slope * n_source, COVERED)))
+
+    @classmethod
+    def restored(cls, header: Mapping[str, Any]) -> Self:
+        """What a model file says; no corpus has sentences of a million words."""
+        limits = {"slope": (0.0, 1e3), "margin": (-1e6, 1e6)}
+        return cls(*(kept_number(header[name], name, float, *limits[name]) for name in limits))
+
+    def header(self) -> dict[str, float]:
+        """For a model file."""
+        return {"slope": self.slope, "margin": self.margin}
 
     def __call__(self, n_source: IntArray) -> IntArray:
         """The longest target of sentences of these lengths; one word at least."""

@@ -22,7 +22,7 @@ from partita.features.word_pairs import (
 from partita.grammars.alignments import PairAlignments
 from partita.grammars.parts import RuleScores
 from partita.grammars.targets import BoundedTargets
-from partita.kept import kept_array, kept_number
+from partita.kept import kept_array
 from partita.structures.base import Structures
 from partita.structures.joined import JoinedStructures
 from partita.text.word_vocabulary import WordVocabulary
@@ -188,7 +188,7 @@ class LinkCrf:
 
     def header(self) -> dict[str, Any]:
         """What a model file says about it, beside `arrays`."""
-        return {"slope": self.family.bound.slope, "margin": self.family.bound.margin}
+        return self.family.bound.header()
 
     def arrays(self) -> dict[str, Array]:
         """The numbers for a model file, but those of words and tables."""
@@ -203,8 +203,8 @@ class LinkCrf:
         tables: tuple[WordTable, WordTable],
     ) -> Self:
         """The model that `header` and `arrays` describe."""
-        bound = Bound(*(kept_number(header[name], name) for name in ("slope", "margin")))
-        family = LinkFamily(*words, LinkLexicon.restored(arrays, *map(len, words)), bound)
+        lexicon = LinkLexicon.restored(arrays, *map(len, words))
+        family = LinkFamily(*words, lexicon, Bound.restored(header))
         weights = kept_array(arrays, "weights", np.float64, family.blocks[-1].stop)
         return cls(family, weights, *tables)
 

@@ -18,6 +18,7 @@ from partita.estimators.translation.itg_model import ItgModel
 from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
 from partita.estimators.translation.rule_extraction import RuleLimits, count_rules
 from partita.estimators.translation.translation_model import TranslationModel
+from partita.features.source_rules import BITS
 from partita.text.word_vocabulary import WordVocabulary
 from partita.training import LBFGS, TrainingResult
 
@@ -66,7 +67,7 @@ class Itg(LatentOptions, TranslationGrammar):
         22,
         "there are 2**n_bits hashed weights. A sentence of 15 words has some 25,000 features, so "
         "that a few hundred pairs fill 2**20: 22 was better on held-out pairs, if slower",
-        between(4, 28),
+        between(*BITS),
     )
 
     def learn(

@@ -15,7 +15,7 @@ from partita.estimators.translation.itg_family import ItgFamily
 from partita.estimators.translation.lexicon import TranslationLexicon
 from partita.estimators.translation.topologies import Topologies
 from partita.estimators.translation.translation_model import TranslationModel
-from partita.features.source_rules import FIRST_VALUES, SourceRuleFeatures
+from partita.features.source_rules import BITS, FIRST_VALUES, SourceRuleFeatures
 from partita.grammars.source_parts import target_of
 from partita.kept import kept_array, kept_number
 from partita.text.word_vocabulary import N_RESERVED
@@ -97,8 +97,8 @@ class ItgModel(TranslationModel):
     def header(self) -> dict[str, Any]:
         """What a model file says about it, beside `arrays`."""
         family = self.family
-        numbers = {"slope": family.bound.slope, "margin": family.bound.margin}
-        return {"n_bits": family.n_bits, **numbers, "lexicon": family.lexicon.header()}
+        lexicon = family.lexicon.header()
+        return {"n_bits": family.n_bits, **family.bound.header(), "lexicon": lexicon}
 
     def arrays(self) -> dict[str, Array]:
         """The numbers for a model file; of the weights those that are not 0."""
@@ -113,8 +113,8 @@ class ItgModel(TranslationModel):
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """The model that `header` and `arrays` describe."""
         lexicon = TranslationLexicon.restored(header["lexicon"], files.under("lexicon", arrays))
-        bound = Bound(*(kept_number(header[name], name) for name in ("slope", "margin")))
-        family = ItgFamily(lexicon, kept_number(header["n_bits"], "n_bits", int), bound)
+        n_bits = kept_number(header["n_bits"], "n_bits", int, *BITS)
+        family = ItgFamily(lexicon, n_bits, Bound.restored(header))
         weights = np.zeros_like(family.first_weights())
         places = kept_array(arrays, "weights.places", np.int64, None, below=len(weights))
         weights[places] = kept_array(arrays, "weights.values", np.float64, len(places))
