@@ -7,9 +7,10 @@
 Everything runs without compilation (NUMBA_DISABLE_JIT=1), where a kernel is a Python function whose
 code can be exchanged. First every test runs once, in a process of its own, and the lines it passes
 are kept (in build/mutation.npz, for the next time, if it is interrupted too); a test that takes
-long is left out. Then each
-mutant is tried on the tests that pass its line, quick ones of every kind first, until one fails.
-A mutant that takes all the time it is given, or the process with it, is noticed as well.
+long is left out. Then each mutant is tried on the tests that pass its line, first the one that
+noticed it the last time (build/mutation.json), then quick ones of every kind, until one fails.
+A mutant that takes all the time it is given, or the process with it, is noticed as well. Those
+that change no answer are listed in equivalent.txt, with reasons.
 """
 
 import argparse
@@ -20,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tools.mutation.mutants import Mutant
+
 AREAS = ("kernels", "structures", "distribution", "objectives")
 TESTS = [
     *(f"src/partita/{area}" for area in AREAS),
@@ -27,6 +30,8 @@ TESTS = [
     "tests/training/test_scaling.py",
 ]
 ROOT = Path(__file__).parents[2]
+REASONS = Path(__file__).with_name("equivalent.txt")
+"""Mutants that change no answer."""
 
 
 def main() -> int:
@@ -44,28 +49,45 @@ def main() -> int:
     status = pytest.main([*arguments, *options.tests], plugins=[trial])
     if status or not trial.verdicts:
         return int(status) or 1
-    report(trial.verdicts)
+    report(trial.verdicts, known_reasons(REASONS))
     return 0
 
 
-def report(verdicts: list[tuple[str, str]]) -> None:
+def report(verdicts: list[tuple[Mutant, str]], reasons: dict[str, str]) -> None:
     """Mutants that survive, and the share of those that do not, by folder."""
-    for name, verdict in sorted(verdicts):
-        if not verdict.startswith("killed"):
-            sys.stdout.write(f"{verdict}: {name}\n")
-    totals, killed = Counter[str](), Counter[str]()
-    for name, verdict in verdicts:
-        for area in (_area(name), "all"):
+    totals, killed, excused = Counter[str](), Counter[str](), Counter[str]()
+    for mutant, verdict in sorted(verdicts, key=lambda each: str(each[0])):
+        is_killed, is_excused = verdict == "killed", mutant.name in reasons
+        if is_killed and is_excused:
+            _say(f"killed, though it is said to change nothing: {mutant}")
+        elif not is_killed:
+            _say(f"{reasons.get(mutant.name, verdict)}: {mutant}")
+        for area in ("/".join(mutant.path.split("/")[:-1][:2]), "all"):
             totals[area] += 1
-            killed[area] += verdict.startswith("killed")
+            killed[area] += is_killed
+            excused[area] += is_excused and not is_killed
     for area in sorted(totals):
-        share = 100 * killed[area] / totals[area]
-        sys.stdout.write(f"{area:24} {killed[area]:5} of {totals[area]:5} killed, {share:.1f} %\n")
+        n, wrong = totals[area], totals[area] - excused[area]
+        share, of_wrong = 100 * killed[area] / n, 100 * killed[area] / max(wrong, 1)
+        _say(
+            f"{area:24} {killed[area]:5} of {n:5} killed, {share:5.1f} %; without the "
+            f"{excused[area]:3} that change no answer {of_wrong:5.1f} %"
+        )
 
 
-def _area(name: str) -> str:
-    folders = name.partition(":")[0].split("/")[:-1]
-    return "/".join(folders[:2])
+def known_reasons(path: Path) -> dict[str, str]:
+    """Why mutants change no answer, by their names; a reason stands above those it is true of."""
+    found, reason = {}, ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            reason = line.removeprefix("# ")
+        elif line:
+            found[line] = reason
+    return found
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
 
 
 def _arguments() -> argparse.Namespace:
@@ -74,23 +96,23 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="which sample")
     parser.add_argument("--only", default="", help="only files whose path has this in it")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
-    parser.add_argument("--budget", type=float, default=20.0, help="seconds of tests per mutant")
-    parser.add_argument("--longest", type=float, default=15.0, help="seconds of a test, watched")
-    parser.add_argument("--most", type=int, default=40, help="cases of one test that are used")
+    parser.add_argument("--budget", type=float, default=10.0, help="seconds of tests per mutant")
+    parser.add_argument("--longest", type=float, default=3.0, help="seconds of a test, watched")
+    parser.add_argument("--most", type=int, default=8, help="cases of one test that are used")
     parser.add_argument("--kept", type=Path, default=ROOT / "build" / "mutation.npz")
+    parser.add_argument("--noticed", type=Path, default=ROOT / "build" / "mutation.json")
     parser.add_argument("--tests", nargs="+", default=list(TESTS))
     return parser.parse_args()
 
 
 def chosen(n_mutants: int, sample: int, seed: int) -> np.ndarray:
-    """The numbers of the mutants to try.
+    """The numbers of the mutants to try, in an order by chance: what is first is a sample, too.
 
-    >>> chosen(10, 3, seed=0).tolist() == chosen(10, 3, seed=0).tolist()
+    >>> chosen(10, 3, seed=0).tolist() == chosen(10, 5, seed=0)[:3].tolist()
     True
     """
-    if not 0 < sample < n_mutants:
-        return np.arange(n_mutants)
-    return np.sort(np.random.default_rng(seed).choice(n_mutants, sample, replace=False))
+    order = np.random.default_rng(seed).permutation(n_mutants)
+    return order[:sample] if sample else order
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Tests in forked processes: each begins where collection ended, and nothing it does is kept."""
 
 import contextlib
+import functools
 import os
 import resource
 import signal
@@ -17,6 +18,8 @@ from _pytest.runner import runtestprotocol
 
 MEMORY = 6 << 30
 """Bytes that one test may ask for: a mistake may ask for terabytes."""
+PATIENCE = 3000
+"""Lines of a function without a new one among them after which it is watched no longer."""
 Lines = dict[str, int]
 """A file to the place of its first line in the numbering of all lines."""
 
@@ -85,17 +88,32 @@ def passes(item: pytest.Item) -> bool:
 
 
 def traced(item: pytest.Item, lines: Lines, seconds: float, writer: int) -> int:
-    """Run a test; say which lines it runs, and how long it takes without being watched."""
-    seen: set[int] = set()
+    """Run a test; say which lines it runs, and how long it takes.
+
+    A function is watched until all its lines have been seen, or none for a while; most of the time
+    is spent in few lines, so that watching costs little.
+    """
+    seen: dict[CodeType, set[int]] = {}
+    waiting: dict[CodeType, int] = {}
 
     def within(frame: FrameType, event: str, _: Any) -> Any:
         if event == "line":
-            seen.add(lines[frame.f_code.co_filename] + frame.f_lineno)
+            code, line = frame.f_code, frame.f_lineno
+            if line not in seen[code]:
+                seen[code].add(line)
+                waiting[code] = PATIENCE if seen[code] != _lines_of(code) else 0
+            waiting[code] -= 1
+            if waiting[code] < 0:
+                frame.f_trace_lines = False
         return within
 
     def enter(frame: FrameType, _event: str, _: Any) -> Any:
         code: CodeType = frame.f_code
-        return within if code.co_filename in lines else None
+        if code.co_filename not in lines:
+            return None
+        if code not in seen:
+            seen[code], waiting[code] = set(), PATIENCE
+        return within if waiting[code] >= 0 else None
 
     limit(seconds)
     threading.settrace(enter)
@@ -104,5 +122,12 @@ def traced(item: pytest.Item, lines: Lines, seconds: float, writer: int) -> int:
     is_passed = passes(item)
     sys.settrace(None)
     took = time.process_time() - began
-    os.write(writer, (f"{took:.4f} " + " ".join(map(str, sorted(seen)))).encode())
+    numbers = {lines[code.co_filename] + line for code, found in seen.items() for line in found}
+    os.write(writer, (f"{took:.4f} " + " ".join(map(str, sorted(numbers)))).encode())
     return 0 if is_passed else 1
+
+
+@functools.cache
+def _lines_of(code: CodeType) -> frozenset[int]:
+    """The lines of a function itself."""
+    return frozenset(line for _, _, line in code.co_lines() if line is not None)

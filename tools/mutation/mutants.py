@@ -5,6 +5,7 @@ What cannot change an answer is left as it is: docstrings, annotations and messa
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,23 +54,35 @@ class Mutant:
     """The qualified name of the outermost function it is in."""
     line: int
     change: str
+    place: str
+    """The text of the line; the second of two alike in a function ends in (2), and so on."""
     code: Callable[[], CodeType]
     """Compiles the whole function, with the mistake."""
 
+    @property
+    def name(self) -> str:
+        """What it is called wherever the line may be."""
+        return f"{self.path} {self.function}: {self.change} | {self.place}"
+
     def __str__(self) -> str:
-        return f"{self.path}:{self.line} {self.function}: {self.change}"
+        return f"line {self.line} of {self.name}"
 
 
 def mutants(path: Path, name: str) -> Iterator[Mutant]:
     """Every mutant of the functions and methods of a module, in the order of its text."""
-    module = ast.parse(path.read_text())
+    text = path.read_text()
+    module, lines, times = ast.parse(text), text.splitlines(), Counter[tuple[str, str, str]]()
     for function, node in _functions(module):
         for inner in _nodes(node.body):
             for change, mutate in _changes(inner):
                 before = ast.unparse(inner)
                 undo = mutate()
-                after = change or f"{before} -> {ast.unparse(inner)}"
+                after = " ".join((change or f"{before} -> {ast.unparse(inner)}").split())
                 undo()
+                place = lines[inner.lineno - 1].strip()
+                times[function, after, place] += 1
+                count = times[function, after, place]
+                place += f" ({count})" if count > 1 else ""
 
                 def code(
                     mutate: Mutate = mutate, function: str = function, node: ast.FunctionDef = node
@@ -79,7 +92,7 @@ def mutants(path: Path, name: str) -> Iterator[Mutant]:
                     undo()
                     return mutated
 
-                yield Mutant(name, function, inner.lineno, " ".join(after.split()), code)
+                yield Mutant(name, function, inner.lineno, after, place, code)
 
 
 def _functions(module: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:

@@ -1,9 +1,12 @@
 """What happens between collection and report: watching the tests, then trying the mutants."""
 
 import argparse
+import contextlib
 import gc
 import hashlib
 import importlib
+import json
+import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -41,7 +44,7 @@ class Trial:
             self.n_lines += len(path.read_text().splitlines()) + 1
         texts = [path.read_bytes() for path in self.files]
         self.digest = hashlib.sha256(b"\0".join(texts)).hexdigest()
-        self.verdicts: list[tuple[str, str]] = []
+        self.verdicts: list[tuple[Mutant, str]] = []
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """In the place of the tests."""
@@ -110,31 +113,47 @@ class Trial:
         took: np.ndarray,
         passed: np.ndarray,
     ) -> None:
-        """A verdict for each mutant."""
+        """A verdict for each mutant; Ctrl-C ends with those that there are."""
         functions = _functions(self.lines)
-        plans = [self.plan(mutant, items, took, passed) for mutant in tried]
+        noticed = _read_noticed(self.options.noticed)
+        plans = []
+        for mutant in tried:
+            plan = self.plan(mutant, items, took, passed)
+            # What noticed it the last time comes first.
+            plans.append(sorted(plan, key=lambda k: items[k].nodeid != noticed.get(mutant.name)))
+        gc.collect()
+        gc.freeze()
 
-        def job(mutant: Mutant, plan: list[int]) -> int:
+        def job(pipe: int, mutant: Mutant, plan: list[int]) -> int:
             code = mutant.code()
             for function in functions[str(SOURCES / mutant.path), code.co_qualname]:
                 function.__code__ = code
-            # Twice the time, since a mutant may well be slower and still be right.
-            limit(2 * min(sum(took[k] for k in plan), self.options.budget) + 5)
-            return 0 if all(passes(items[k]) for k in plan) else 1
+            for k in plan:
+                os.write(pipe, f"{k} ".encode())
+                # More than it took, since a mutant may well be slower and still be right.
+                limit(4 * float(took[k]) + 2)
+                if not passes(items[k]):
+                    return 1
+            return 0
 
         jobs = [
-            lambda pipe, mutant=mutant, plan=plan: job(mutant, plan)
+            lambda pipe, mutant=mutant, plan=plan: job(pipe, mutant, plan)
             for mutant, plan in zip(tried, plans, strict=True)
         ]
-        for count, outcome in enumerate(forked(jobs, self.options.jobs), 1):
-            verdict = "killed" if plans[outcome.index] and outcome.status != 0 else "survived"
-            if not plans[outcome.index]:
-                verdict = "not reached"
-            self.verdicts.append((str(tried[outcome.index]), verdict))
-            if verdict != "killed":
-                _say(f"{verdict}: {tried[outcome.index]}")
-            if count % 50 == 0:
-                _say(f"{count} of {len(tried)} mutants tried")
+        with contextlib.suppress(KeyboardInterrupt):
+            for count, outcome in enumerate(forked(jobs, self.options.jobs), 1):
+                mutant, plan = tried[outcome.index], plans[outcome.index]
+                verdict = "killed" if outcome.status != 0 else "survived"
+                if not plan:
+                    verdict = "not reached"
+                elif verdict == "killed":
+                    noticed[mutant.name] = items[int(outcome.said.split()[-1])].nodeid
+                self.verdicts.append((mutant, verdict))
+                if verdict != "killed":
+                    _say(f"{verdict}: {mutant}")
+                if count % 25 == 0 or count == len(tried):
+                    _say(f"{count} of {len(tried)} mutants tried")
+                    self.options.noticed.write_text(json.dumps(noticed, indent=0))
 
     def plan(
         self, mutant: Mutant, items: list[pytest.Item], took: np.ndarray, passed: np.ndarray
@@ -166,6 +185,12 @@ def spread(items: list[pytest.Item], most: int) -> list[pytest.Item]:
     for item in items:
         cases[item.nodeid.partition("[")[0]].append(item)
     return [item for each in cases.values() for item in each[:: -(-len(each) // most)]]
+
+
+def _read_noticed(path: Path) -> dict[str, str]:
+    """The test that noticed a mutant, by its name, from earlier runs."""
+    found: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
+    return found
 
 
 def _read(path: Path, digest: str) -> dict[str, tuple[float, np.ndarray]]:
