@@ -152,25 +152,30 @@ def test_expected_counts():
 
     rng = np.random.default_rng(1)
     model = random_model(rng, reach=3)
-    sizes = [(2, 3), (5, 5), (9, 4), (5, 2)]
+    # Four places at a time, and tiles of eight and sixteen.
+    sizes = [(2, 3), (5, 5), (9, 4), (5, 2), (17, 2), (25, 1)]
     source, target = random_pairs(rng, sizes)
     words, jumps, starts, departures = chain_counts(model, source, target)
-    counts = np.zeros(7), np.zeros((10, 10)), np.zeros(4)
+    counts = np.zeros(7), np.zeros((26, 26)), np.zeros(4)
     cells = model.table.cells(source, target)
     ends = np.cumsum([0, *((n + 1) * m for n, m in sizes)])
+    n_source, n_target = np.array(sizes).T
+    places = np.arange(len(cells), dtype=np.int32), ends, n_source + 1, n_target, np.ones(len(ends))
+    posteriors = np.empty(len(cells))
+    hmm_alignment_steps.infer_block(
+        places,
+        (np.column_stack([cells, 0.0 * cells]), model.jumps.weights, model.jumps.starts),
+        model.null_probability,
+        counts,
+        0,
+        len(sizes),
+        posteriors,
+    )
     found = np.zeros_like(words)
     for k, (n, m) in enumerate(sizes):
-        posteriors = np.empty((n + 1, m))
-        hmm_alignment_steps.infer_pair(
-            cells[ends[k] : ends[k + 1]].reshape(n + 1, m),
-            model.jumps.weights,
-            model.jumps.starts,
-            model.null_probability,
-            posteriors,
-            counts,
-        )
+        own = posteriors[ends[k] : ends[k + 1]].reshape(n + 1, m)
         for i, e in enumerate([0, *source[k]]):
-            np.add.at(found[e], target[k], posteriors[i])
+            np.add.at(found[e], target[k], own[i])
     np.testing.assert_allclose(found, words, rtol=1e-9, atol=1e-13)
     np.testing.assert_allclose(counts[0] * model.jumps.weights, jumps, rtol=1e-9)
     np.testing.assert_allclose(counts[2], starts, rtol=1e-9)

@@ -135,19 +135,21 @@ def test_features_are_a_linear_map_and_its_transpose(itg):
 
 
 def test_a_feature_sees_the_words_it_names():
-    words = np.array([0, 0, 5, 6, 7, 0, 0])
-    rows = np.empty((2, translation_features.N_SPLIT), dtype=np.int32)
-    others = rows.copy()
-    boundaries = [np.array([place]) for place in (0, 1, 3)]
-    translation_features.splits(words, words, *boundaries, np.uint32(12), rows)
-    # Another last word: what looks at it changes, and the words around the split do not.
-    words = np.array([0, 0, 5, 6, 9, 0, 0])
-    translation_features.splits(words, words, *boundaries, np.uint32(12), others)
-    same = rows == others
-    assert same[:, 2].all()
-    assert not same[:, [4, 14]].any()
+    def places(words, part):
+        words = np.array([0, 0, *words, 0, 0])
+        gradient, found = np.zeros(8), np.zeros(2**20)
+        gradient[part] = 1.0
+        translation_features.add_split_gradient(gradient, words, words, 3, np.uint32(12), found)
+        assert found.sum() == translation_features.N_SPLIT
+        return set(np.flatnonzero(found))
+
+    # Splits of three words are 0 1 2, 0 1 3, 0 2 3 and 1 2 3, then inverted. With another last word
+    # what looks at it changes: both ends, all classes, the ends of the right part.
+    assert len(places([5, 6, 7], 1) & places([5, 6, 9], 1)) == 13
+    # A split of the first two words sees the third only as what comes behind.
+    assert len(places([5, 6, 7], 0) & places([5, 6, 9], 0)) == 16
     # Straight and inverted have nothing in common.
-    assert not (rows[0] == rows[1]).any()
+    assert not places([5, 6, 7], 1) & places([5, 6, 7], 5)
 
 
 @pytest.mark.parametrize("grammar", ["itg", "hiero"])

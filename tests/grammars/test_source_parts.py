@@ -7,7 +7,7 @@ import pytest
 
 from partita.grammars.choices import TargetChoices
 from partita.grammars.forest import EmptyForestError
-from partita.grammars.source_parts import SourceParts, Topology, split_numbers, splits, target_of
+from partita.grammars.source_parts import SourceParts, Topology, split_numbers, splits, targets_of
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 N_TARGET = 4
@@ -60,15 +60,17 @@ def test_a_derivation_of_a_pair_has_its_target():
     for target in ([0, 2, 1], [3, 2, 0, 3], [1, 3]):
         pair = parts.pair(np.array(target))
         derivation = pair.forest.argmax(pair.edge_scores(np.zeros(parts.n_parts))).structures[0]
-        assert target_of(parts, pair, derivation) == target
+        assert targets_of(parts, pair, [derivation])[0].tolist() == target
 
 
 def test_derivations_of_the_bounded_forest_are_read_as_their_pairs_are():
     parts = example(3)
     scores = np.random.default_rng(0).normal(size=parts.n_parts)
     bounded = parts.bounded(Topology(3, LONGEST, 2, 2))
-    for derivation, score in bounded.forest.k_best(bounded.edge_scores(scores), 50)[0]:
-        pair = parts.pair(np.array(target_of(parts, bounded, derivation), dtype=np.int64))
+    best = bounded.forest.k_best(bounded.edge_scores(scores), 50)[0]
+    targets = targets_of(parts, bounded, [derivation for derivation, _ in best])
+    for target, (_, score) in zip(targets, best, strict=True):
+        pair = parts.pair(target)
         found = pair.forest.k_best(pair.edge_scores(scores), 1000)[0]
         assert min(abs(score - other) for _, other in found) < 1e-9
 

@@ -6,7 +6,7 @@ words (its option `tokenize="none"`), without the package.
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,8 +119,7 @@ def pairwise_bleu(translations: Sequence[Words], references: Sequence[Words]) ->
     lengths = np.array([len(words) for words in translations])[:, np.newaxis]
     reference_lengths = np.array([len(words) for words in references])
     log_sum = np.zeros((len(translations), len(references)))
-    for order in range(1, MOST_WORDS + 1):
-        found = _common(translations, references, order)
+    for order, found in enumerate(_common(translations, references), start=1):
         total = np.maximum(lengths - order + 1, 0)
         extra = float(order > 1)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -133,33 +132,38 @@ def pairwise_bleu(translations: Sequence[Words], references: Sequence[Words]) ->
     return gains
 
 
-def _common(translations: Sequence[Words], references: Sequence[Words], order: int) -> FloatArray:
-    """How many n-grams of each translation each reference has too, (n, m).
+def _common(translations: Sequence[Words], references: Sequence[Words]) -> Iterator[FloatArray]:
+    """How many n-grams of each translation each reference has too, (n, m), for each order.
 
     min(a, b) = sum over t of [a >= t] [b >= t], so that matrix products do it.
     """
-    grams: dict[tuple[str, ...], int] = {}
-    counted = []
-    for side in (translations, references):
-        rows = []
-        for words in side:
-            row = Counter(
-                grams.setdefault(tuple(words[start : start + order]), len(grams))
-                for start in range(len(words) - order + 1)
-            )
-            rows.append(row)
-        counted.append(rows)
-    tables = []
-    for rows in counted:
-        table = np.zeros((len(rows), len(grams)), dtype=np.float32)
-        for index, row in enumerate(rows):
-            table[index, list(row)] = list(row.values())
-        tables.append(table)
-    ours, theirs = tables
-    common = np.zeros((len(ours), len(theirs)))
-    for least in range(1, int(min(ours.max(initial=0), theirs.max(initial=0))) + 1):
-        common += (ours >= least).astype(np.float32) @ (theirs >= least).astype(np.float32).T
-    return common
+    sentences, known = [*translations, *references], dict[str, int]()
+    words = np.array(
+        [known.setdefault(word, len(known)) for each in sentences for word in each], dtype=np.int64
+    )
+    lengths = np.array([len(each) for each in sentences], dtype=np.int64)
+    rows, places, grams = (
+        np.repeat(np.arange(len(sentences)), lengths),
+        np.arange(len(words)),
+        words,
+    )
+    # How many words of the sentence are left from each of them on.
+    left = np.repeat(np.cumsum(lengths), lengths) - places
+    for order in range(1, MOST_WORDS + 1):
+        if order > 1:
+            # An n-gram is one of fewer words and the word behind it.
+            kept = left[places] >= order
+            places = places[kept]
+            longer = grams[kept] * len(known) + words[places + order - 1]
+            grams = np.unique(longer, return_inverse=True)[1]
+        n_grams = int(grams.max(initial=-1)) + 1
+        cells = np.bincount(rows[places] * n_grams + grams, minlength=len(sentences) * n_grams)
+        table = cells.reshape(len(sentences), n_grams)
+        ours, theirs = table[: len(translations)], table[len(translations) :]
+        common = np.zeros((len(ours), len(theirs)))
+        for least in range(1, int(min(ours.max(initial=0), theirs.max(initial=0))) + 1):
+            common += (ours >= least).astype(np.float32) @ (theirs >= least).astype(np.float32).T
+        yield common
 
 
 def corpus_chrf(translations: Sequence[Words], references: Sequence[Words]) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
 from partita.features.base import FeatureMap
-from partita.grammars.source_parts import SourceParts, splits
+from partita.grammars.source_parts import SourceParts
 from partita.kernels.features import translation as kernels
 from partita.structures.batch import offsets, pieces
 
@@ -58,7 +58,7 @@ def first_weights(n_bits: int) -> FloatArray:
 
 
 def feature_rows(rules: SourceRules, n_bits: int) -> list[tuple[slice, Array]]:
-    """For each kind of part: which parts, and the numbers of their weights, (n_parts, width)."""
+    """For each kind of part but splits: which, and the numbers of their weights, (n, width)."""
     parts, shift = rules.parts, np.uint32(32 - n_bits)
     words, classes = rules.words, rules.classes
     n = parts.n_source
@@ -78,9 +78,7 @@ def feature_rows(rules: SourceRules, n_bits: int) -> list[tuple[slice, Array]]:
     kernels.insertions(words, classes, boundary_of, inserted, kinds, shift, insertions)
     lengths = rows(parts.longest + 1, kernels.N_LENGTH)
     kernels.lengths(n, shift, lengths)
-    binary = rows(2 * parts.n_splits, kernels.N_SPLIT)
-    kernels.splits(words, classes, *splits(n), shift, binary)
-    blocks = [links, deletions, insertions, lengths, binary]
+    blocks = [links, deletions, insertions, lengths]
     ends = offsets(np.array([len(block) for block in blocks]))
     return [
         (slice(int(start), int(end)), block)
@@ -108,6 +106,7 @@ class SourceRuleFeatures(FeatureMap):
         for rules, scores in zip(self.rules, pieces(out, self._offsets), strict=True):
             for block, ids in feature_rows(rules, self.n_bits):
                 kernels.gather(weights, ids, scores[block])
+            kernels.split_scores(weights, *self._words(rules), scores[rules.parts.first_split :])
             for block, values, own in _valued(rules):
                 scores[block] += values @ weights[-N_VALUES:][own]
 
@@ -117,8 +116,14 @@ class SourceRuleFeatures(FeatureMap):
         for rules, gradient in zip(self.rules, mine, strict=True):
             for block, ids in feature_rows(rules, self.n_bits):
                 kernels.scatter(gradient[block], ids, out)
+            of_splits = gradient[rules.parts.first_split :]
+            kernels.add_split_gradient(of_splits, *self._words(rules), out)
             for block, values, own in _valued(rules):
                 out[-N_VALUES:][own] += gradient[block] @ values
+
+    def _words(self, rules: SourceRules) -> tuple[IntArray, IntArray, int, np.uint32]:
+        """What features of splits look at."""
+        return rules.words, rules.classes, rules.parts.n_source, np.uint32(32 - self.n_bits)
 
 
 def _valued(rules: SourceRules) -> list[tuple[slice, FloatArray, slice]]:

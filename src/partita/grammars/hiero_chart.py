@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from partita.arrays import IntArray
-from partita.grammars.rule_arrays import RuleArrays, Sides
+from partita.grammars.rule_arrays import RuleArrays, Sides, target_words
 from partita.kernels.bitext import hiero_parse
 from partita.structures.batch import offsets as offsets_of
-from partita.structures.batch import pieces
 from partita.structures.hypergraph import Hypergraph
 
 FIRST_ROOM = 64
@@ -86,17 +85,11 @@ def restrict(chart: Chart, targets: Sides, words: IntArray) -> Chart | None:
     return _chart(edges, counts, chart.symbols[node], spans, int(split_of[chart.root, 0, n]))
 
 
-def target_words(chart: Chart, targets: Sides, derivations: Sequence[IntArray]) -> list[IntArray]:
+def targets_of(chart: Chart, targets: Sides, derivations: Sequence[IntArray]) -> list[IntArray]:
     """The target words of derivations, each an array of edges, top-down and left to right."""
-    lengths = np.array([len(edges) for edges in derivations], dtype=np.int64)
+    starts = offsets_of(np.array([len(edges) for edges in derivations], dtype=np.int64))
     flat = np.concatenate([np.zeros(0, dtype=np.int64), *derivations])
-    ends = np.empty(len(lengths) + 1, dtype=np.int64)
-    longest = int(np.diff(targets.offsets).max(initial=0))
-    out = np.empty(longest * len(flat), dtype=np.int64)
-    hiero_parse.target_words(
-        flat, offsets_of(lengths), chart.rule, np.diff(chart.tail_offsets), targets, out, ends
-    )
-    return pieces(out, ends)
+    return target_words(flat, starts, chart.rule, np.diff(chart.tail_offsets), targets)
 
 
 def _edges(room: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:

@@ -1,7 +1,8 @@
 """Inversion transduction grammars: S -> X, X -> [X X] | <X X> | x/y | x/eps | eps/y (Wu, 1997)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +11,11 @@ from partita.arrays import BoolArray, IntArray
 from partita.grammars.forest import EmptyForestError, Forest
 from partita.grammars.lexicon import Lexicon
 from partita.kernels.bitext import itg_bounded, itg_edges, itg_pair
+from partita.kernels.bitext.itg_edges import Edges
 from partita.structures.hypergraph import Hypergraph
+
+MOST_KEPT = 0.75
+"""The share of edges in derivations from which on the others' memory is left to them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +68,7 @@ def pair_forest(
 
     `links` (n, m), `deletions` (n,) and `insertions` (m,) say which terminal rules are allowed.
     Nodes are (i, j, k, l), source words i .. j-1 and target words k .. l-1; only those in a
-    derivation of the pair are there. Costs O(n³ m³), some 10 million edges a second; in the normal
+    derivation of the pair are there. Costs O(n³ m³), some 40 million edges a second; in the normal
     form with few links per word there are far fewer: 10,000 for 15 x 15 words with three each.
 
     >>> [pair_forest(np.ones((n, n)), np.zeros(n), np.zeros(n)).hypergraph.n_edges for n in (1, 2)]
@@ -80,12 +85,10 @@ def pair_forest(
         )
     n, m = can_link.shape
     build = itg_pair.normal if normal_form else itg_pair.plain
-    heads, tails, tail_offsets, rule, choice, spans = build(can_link, can_delete, can_insert)
-    if len(rule) == 0:
+    edges = _built(build, can_link, can_delete, can_insert)
+    if edges is None:
         raise EmptyForestError(_no_pair(can_link, can_delete, can_insert))
-    hypergraph = Hypergraph.from_flat(heads, tails, tail_offsets, len(spans) - 1, len(spans))
-    part = itg_edges.places(heads, rule, choice, spans, n, n * m, m)
-    return Forest(hypergraph, rule, part, None, spans, n, (n, m), m)
+    return Forest(_hypergraph(edges), edges.rule, edges.part, None, edges.spans, n, (n, m), m)
 
 
 def bounded_forest(
@@ -101,7 +104,7 @@ def bounded_forest(
     `choices` holds for each source word the numbers of the target words that it may be linked to,
     each with an edge of its own; [-1], say, for one edge that stands for all. `deletions` (n,) and
     `can_insert` say which words may be deleted, and whether any may be inserted. Nodes are
-    (i, j, length). Costs O(n³ longest²), some 10 million edges a second; the edges depend on the
+    (i, j, length). Costs O(n³ longest²), some 40 million edges a second; the edges depend on the
     numbers of choices only, so sentences of one length can share a forest.
 
     >>> bounded_forest([[-1], [-1]], [True, True], True, 2).hypergraph.n_edges
@@ -135,15 +138,42 @@ def _bounded(
     if longest < 0:
         raise ValueError(f"longest is {longest}; expected 0 or more target words.")
     build = itg_bounded.normal if normal_form else itg_bounded.plain
-    heads, tails, tail_offsets, rule, choice, spans = build(
-        first_choice, n_choices, can_delete, can_insert, int(longest)
-    )
-    if len(rule) == 0:
+    edges = _built(build, first_choice, n_choices, can_delete, can_insert, int(longest))
+    if edges is None:
         raise EmptyForestError(no_translation(n_choices, can_delete, longest))
-    hypergraph = Hypergraph.from_flat(heads, tails, tail_offsets, len(spans) - 1, len(spans))
-    n, n_links = len(n_choices), len(words)
-    part = itg_edges.places(heads, rule, choice, spans, n, n_links, 1)
-    return Forest(hypergraph, rule, part, words, spans, n, (n_links,), 1)
+    n, shape = len(n_choices), (len(words),)
+    return Forest(_hypergraph(edges), edges.rule, edges.part, words, edges.spans, n, shape, 1)
+
+
+def _built(build: Callable[..., None], *given: Any) -> Edges | None:
+    """What a kernel builds: counted first, then written; None if there is nothing.
+
+    NumPy's large arrays have large pages, which kernels cannot ask for.
+    """
+    counts = np.zeros(3, dtype=np.int64)
+    build(*given, None, counts)
+    n_edges, n_tails, n_nodes = counts.tolist()
+    if not n_edges:
+        return None
+    sizes = (n_edges, n_tails, n_edges + 1, n_edges, n_edges, (n_nodes, 4))
+    kinds: tuple[Any, ...] = (np.int64, np.int64, np.int64, np.int8, np.int64, np.int64)
+    edges = Edges(*(np.empty(size, dtype=kind) for size, kind in zip(sizes, kinds, strict=True)))
+    build(*given, edges, counts)
+    itg_edges.keep_needed(edges, counts)
+    kept, kept_tails, kept_nodes = counts.tolist()
+    ends = (kept, kept_tails, kept + 1, kept, kept, kept_nodes)
+    needed = [array[:end] for array, end in zip(edges, ends, strict=True)]
+    # A copy gives back the memory of what was left out; where that is little, it does not pay.
+    is_most = kept >= MOST_KEPT * n_edges
+    return Edges(*(array if is_most else array.copy() for array in needed))
+
+
+def _hypergraph(edges: Edges) -> Hypergraph:
+    """Its root is the last node."""
+    n_nodes = len(edges.spans)
+    return Hypergraph.from_kernel(
+        edges.heads, edges.tails, edges.tail_offsets, n_nodes - 1, n_nodes
+    )
 
 
 def _no_pair(links: BoolArray, deletions: BoolArray, insertions: BoolArray) -> str:

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partita.arrays import IntArray
-from partita.kernels.bitext import hiero_trie
+from partita.kernels.bitext import hiero_parse, hiero_trie
 from partita.kernels.forests import order as forest_order
 from partita.structures.batch import offsets as offsets_of
+from partita.structures.batch import pieces
 
 
 class Sides(NamedTuple):
@@ -54,6 +55,21 @@ class Sides(NamedTuple):
         offsets = offsets_of(lengths)
         places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
         return Sides(self.symbols[places], offsets)
+
+
+def target_words(
+    derivations: IntArray, starts: IntArray, rules: IntArray, n_tails: IntArray, targets: Sides
+) -> list[IntArray]:
+    """The target words of derivations that lie end to end, each edges top-down, left to right.
+
+    Edge e has the rule rules[e] and n_tails[e] tails; in the target side of a rule, -1 - p stands
+    for tail p of its edges. Costs O(edges + words).
+    """
+    ends = np.empty(len(starts), dtype=np.int64)
+    longest = int(np.diff(targets.offsets).max(initial=0))
+    out = np.empty(longest * len(derivations), dtype=np.int64)
+    hiero_parse.target_words(derivations, starts, rules, n_tails, targets, out, ends)
+    return pieces(out, ends)
 
 
 @dataclass(frozen=True, eq=False)

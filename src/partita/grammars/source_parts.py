@@ -6,6 +6,7 @@ Its score may depend on all of the source sentence. Forests of the sentence, wit
 without, only say which part each of their edges is.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -16,6 +17,8 @@ from partita.arrays import IntArray
 from partita.grammars.choices import TargetChoices
 from partita.grammars.forest import EmptyForestError, Forest, Rule
 from partita.grammars.itg import bounded_forest, pair_forest
+from partita.grammars.rule_arrays import Sides, target_words
+from partita.structures.batch import offsets as offsets_of
 from partita.structures.forests import Forests
 from partita.structures.hypergraph import Hypergraph
 from partita.structures.tied_forests import TiedForest
@@ -277,35 +280,35 @@ def splits(n: int) -> tuple[IntArray, IntArray, IntArray]:
     return s, middle, t
 
 
-def target_of(parts: SourceParts, forest: TiedForest, derivation: IntArray) -> list[int]:
-    """The target words of a derivation of D_n(x) or D(x, y), in order; O(edges).
+def targets_of(
+    parts: SourceParts, forest: TiedForest, derivations: Sequence[IntArray]
+) -> list[IntArray]:
+    """The target words of derivations of D_n(x) or D(x, y), each in order; O(edges).
 
     >>> choices = TargetChoices(np.array([7, 8]), np.array([0, 1, 2]))
     >>> parts = SourceParts(
     ...     choices, TargetChoices(np.zeros(0, dtype=np.int64), np.zeros(4, int)), 2
     ... )
     >>> forest = parts.pair(np.array([8, 7]))
-    >>> target_of(parts, forest, forest.forest.argmax(np.zeros(len(forest.parts))).structures[0])
-    [8, 7]
+    >>> targets_of(parts, forest, forest.forest.argmax(np.zeros(len(forest.parts))).structures)
+    [array([8, 7])]
     """
-    offsets = forest.forest.hypergraphs[0].tail_offsets
-    n_tails = (offsets[derivation + 1] - offsets[derivation]).tolist()
-    first_inverted = parts.first_split + parts.n_splits
-    stack: list[list[int]] = []
-    for part, count in zip(forest.parts[derivation][::-1].tolist(), n_tails[::-1], strict=True):
-        if count == 2:
-            first, second = stack.pop(), stack.pop()
-            is_inverted = first_inverted <= part < parts.n_parts
-            stack.append(second + first if is_inverted else first + second)
-        elif count == 0:
-            stack.append(_leaf(parts, part))
-    return stack.pop()
-
-
-def _leaf(parts: SourceParts, part: int) -> list[int]:
-    """The target word of a link or an insertion; none of a deletion."""
-    if part < parts.first_deletion:
-        return [int(parts.links.words[part])]
-    if part < parts.first_insertion:
-        return []
-    return [int(parts.insertions.words[part - parts.first_insertion])]
+    offsets = forest.hypergraph.tail_offsets
+    edges = np.concatenate([np.zeros(0, dtype=np.int64), *derivations])
+    n_tails, used = offsets[edges + 1] - offsets[edges], forest.parts[edges].astype(np.int64)
+    # A rule for every link and insertion, and one each for what has no words, one tail, two tails
+    # in the order of the source, and two in the other.
+    n_links, n_leaves = parts.first_deletion, parts.first_deletion + len(parts.insertions.words)
+    inverted = (used >= parts.first_split + parts.n_splits) & (used < parts.n_parts)
+    is_insertion = (used >= parts.first_insertion) & (used < parts.first_length)
+    rules = np.select(
+        [n_tails == 2, n_tails == 1, used < n_links, is_insertion],
+        [n_leaves + 2 + inverted, n_leaves + 1, used, n_links + used - parts.first_insertion],
+        n_leaves,
+    )
+    words = np.concatenate([parts.links.words, parts.insertions.words]).astype(np.int32)
+    symbols = np.concatenate([words, np.array([-1, -1, -2, -2, -1], dtype=np.int32)])
+    lengths = np.concatenate([np.ones(n_leaves, dtype=np.int64), [0, 1, 2, 2]])
+    sides = Sides(symbols, offsets_of(lengths))
+    starts = offsets_of(np.array([len(each) for each in derivations], dtype=np.int64))
+    return target_words(np.arange(len(edges)), starts, rules, n_tails, sides)

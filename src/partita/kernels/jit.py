@@ -47,6 +47,11 @@ times as long as the work. It can neither make arrays nor call what makes them; 
 compile one that returns an array.
 """
 
+lent = njit(**_internal, _nrt=False)
+"""`borrowing`, without being put into its callers: for work of a microsecond with many call sites,
+each of which would be compiled again.
+"""
+
 pasted = njit(nogil=True, error_model="numpy", inline="always")
 """A few lines that Numba puts into the text of their callers before it compiles them.
 

@@ -29,8 +29,9 @@ Models = tuple[DirectedModel, DirectedModel]
 Judge = Callable[[Models], float]
 """Models -> loss on pairs that are not learnt from; less is better."""
 
-BLOCK = 2**20
-"""Cells whose posteriors are held at a time."""
+BLOCK = 2**16
+"""Cells whose posteriors are held at a time; what is read of the tables for them stays in a cache
+until they are counted."""
 
 
 class EmCourse(NamedTuple):
@@ -140,9 +141,23 @@ class Directions:
             posteriors = [array for array, _ in found]
             total += sum(value for _, value in found)
             if self._course.agreement:
-                hmm_steps.agree_block(one.places, two.places, start, end, *posteriors)
+                self._agree(start, end, posteriors)
             self._each(Direction.count, self.sides, [start] * 2, [end] * 2, posteriors)
         return total
+
+    def _agree(self, start: int, end: int, posteriors: Sequence[FloatArray]) -> None:
+        """What both directions believe of the pairs of a block; each thread takes some of them."""
+        places = [side.places for side in self.sides]
+        middle = (start + end) // 2
+
+        def agree(first: int, last: int) -> None:
+            own = [
+                array[ends[first] - ends[start] : ends[last] - ends[start]]
+                for array, (_, ends, *_) in zip(posteriors, places, strict=True)
+            ]
+            hmm_steps.agree_block(*places, first, last, *own)
+
+        self._each(agree, [start, middle], [middle, end])
 
     def _each(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         return in_threads(function, *arguments, n_threads=self._n_threads)

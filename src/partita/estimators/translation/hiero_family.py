@@ -12,7 +12,7 @@ from partita.estimators.translation.decoding import ScoredTranslation
 from partita.estimators.translation.hiero_grammar import FIRST_WEIGHTS, HieroRules
 from partita.features.base import FeatureMap, RepeatedFeatures
 from partita.features.matrix import MatrixFeatures
-from partita.grammars.hiero_chart import Chart, parse_source, restrict, target_words
+from partita.grammars.hiero_chart import Chart, parse_source, restrict, targets_of
 from partita.grammars.rule_arrays import Sides
 from partita.structures.forests import Forests
 from partita.structures.joined import JoinedStructures
@@ -123,7 +123,7 @@ class HieroFamily(PairFamily[HieroPair]):
                     names[number] if number < len(names) else sentence.text[number - len(names)]
                     for number in numbers.tolist()
                 )
-                for numbers in target_words(sentence.chart, sentence.targets, derivations)
+                for numbers in targets_of(sentence.chart, sentence.targets, derivations)
             ]
 
         return ScoredTranslation(sentence.tied(sentence.chart), sentence.features @ weights, read)

@@ -16,7 +16,7 @@ from partita.estimators.translation.lexicon import TranslationLexicon
 from partita.estimators.translation.topologies import Topologies
 from partita.estimators.translation.translation_model import TranslationModel
 from partita.features.source_rules import BITS, FIRST_VALUES, SourceRuleFeatures
-from partita.grammars.source_parts import target_of
+from partita.grammars.source_parts import targets_of
 from partita.kept import kept_array, kept_number
 from partita.text.word_vocabulary import N_RESERVED
 
@@ -39,8 +39,8 @@ class ItgModel(TranslationModel):
 
         def read(derivations: Sequence[IntArray]) -> list[tuple[str, ...]]:
             return [
-                sentence.target_text(lexicon, target_of(parts, forest, derivation))
-                for derivation in derivations
+                sentence.target_text(lexicon, numbers.tolist())
+                for numbers in targets_of(parts, forest, derivations)
             ]
 
         return ScoredTranslation(forest, scores, read, slice(parts.first_length, parts.first_split))

@@ -14,12 +14,12 @@ import math
 
 import numpy as np
 
-from partita.kernels.bitext.hmm import infer, padding
+from partita.kernels.bitext.hmm import infer, padding, room_for, whole_lanes
 from partita.kernels.jit import inlined, kernel
 
 
-@kernel
-def infer_pair(values, jumps, starts, p0, posteriors, counts):
+@inlined
+def infer_pair(values, jumps, starts, p0, room, posteriors, counts):
     """Posteriors and expected jumps of one pair, from its translation probabilities (n + 1, m).
 
     A target word that nothing can be translated to says nothing about its place: all its
@@ -29,30 +29,43 @@ def infer_pair(values, jumps, starts, p0, posteriors, counts):
     """
     n, m = values.shape[0] - 1, values.shape[1]
     if n == 0 or m == 0:
-        posteriors[:] = 1.0
+        for j in range(m):
+            posteriors[0, j] = 1.0
         return 0.0
-    pad = padding(jumps)
-    emissions, empty = np.zeros((m, n + 2 * pad)), np.empty(m)
-    taken_out = 0.0
+    pad, width = padding(jumps), whole_lanes(n) + 2 * padding(jumps)
     for j in range(m):
-        largest = 0.0
-        for i in range(0 if p0 > 0.0 else 1, n + 1):
-            largest = max(largest, values[i, j])
+        room.largest[j] = 0.0
+    for i in range(0 if p0 > 0.0 else 1, n + 1):
+        for j in range(m):
+            room.largest[j] = max(room.largest[j], values[i, j])
+    taken_out, product = 0.0, 1.0
+    for j in range(m):
+        at, largest = j * width + pad, room.largest[j]
         if largest == 0.0:
-            empty[j] = 1.0
-            emissions[j, pad : pad + n] = 1.0
-            continue
-        taken_out += math.log(largest)
-        empty[j] = values[0, j] / largest
-        for i in range(n):
-            emissions[j, pad + i] = values[i + 1, j] / largest
+            room.empty[j] = p0
+            for i in range(n):
+                room.emissions[at + i] = 1.0 - p0
+        else:
+            room.empty[j] = p0 * (values[0, j] / largest)
+            for i in range(n):
+                room.emissions[at + i] = (1.0 - p0) * (values[i + 1, j] / largest)
+            # One logarithm serves many factors, none of which takes their product to 0.
+            if largest < 1e-100:
+                taken_out += math.log(largest)
+            else:
+                product *= largest
+            if product < 1e-100:
+                taken_out += math.log(product)
+                product = 1.0
+        for i in range(n, whole_lanes(n)):
+            room.emissions[at + i] = 0.0
+    taken_out += math.log(product)
     jump_counts, departures, start_counts = counts
-    first_jumps = start_counts.sum()
     log_likelihood = infer(
-        emissions, empty, n, jumps, starts, p0, posteriors, jump_counts, departures[n, 1:],
-        start_counts,
-    )  # fmt: skip
-    departures[n, 0] += start_counts.sum() - first_jumps
+        n, m, jumps, starts, p0, room, posteriors, jump_counts, departures[n, 1:], start_counts
+    )
+    for k in range(n):
+        departures[n, 0] += room.start[k] * room.first_gain[k]
     return log_likelihood + taken_out
 
 
@@ -65,6 +78,15 @@ def read_cells(table, cells, first, values):
             values[i, j] = table[cells[first + i * m + j], 0]
 
 
+@inlined
+def longest(n_words, start, end):
+    """The most words of the sentences from `start` to `end`."""
+    most = 0
+    for pair in range(start, end):
+        most = max(most, n_words[pair])
+    return most
+
+
 @kernel
 def infer_block(places, model, p0, counts, start, end, posteriors):
     """Posteriors of the pairs from `start` to `end`, and their expected jumps; log-likelihood."""
@@ -72,25 +94,29 @@ def infer_block(places, model, p0, counts, start, end, posteriors):
     table, jumps, starts = model
     log_likelihood = 0.0
     own_counts = (np.empty_like(counts[0]), np.empty_like(counts[1]), np.empty_like(counts[2]))
+    most_source, most_target = longest(n_source, start, end), longest(n_target, start, end)
+    room = room_for(most_source, most_target, jumps)
+    scratch = np.empty(most_source * most_target)
     for pair in range(start, end):
         shape = (n_source[pair], n_target[pair])
-        first = cell_offsets[pair] - cell_offsets[start]
-        values = np.empty(shape)
+        first, size = cell_offsets[pair] - cell_offsets[start], shape[0] * shape[1]
+        values = scratch[:size].reshape(shape)
         read_cells(table, cells, cell_offsets[pair], values)
-        own = posteriors[first : first + values.size].reshape(shape)
-        if weights[pair] == 1.0:
-            log_likelihood += infer_pair(values, jumps, starts, p0, own, counts)
-            continue
+        own = posteriors[first : first + size].reshape(shape)
+        is_plain = weights[pair] == 1.0
+        used = counts if is_plain else own_counts
         # Places are left in sentences of this length only.
         n = shape[0] - 1
-        own_counts[0][:] = 0.0
-        own_counts[1][n] = 0.0
-        own_counts[2][:] = 0.0
-        value = infer_pair(values, jumps, starts, p0, own, own_counts)
+        if not is_plain:
+            own_counts[0][:] = 0.0
+            own_counts[1][n] = 0.0
+            own_counts[2][:] = 0.0
+        value = infer_pair(values, jumps, starts, p0, room, own, used)
         log_likelihood += weights[pair] * value
-        counts[0][:] += weights[pair] * own_counts[0]
-        counts[1][n] += weights[pair] * own_counts[1][n]
-        counts[2][:] += weights[pair] * own_counts[2]
+        if not is_plain:
+            counts[0][:] += weights[pair] * own_counts[0]
+            counts[1][n] += weights[pair] * own_counts[1][n]
+            counts[2][:] += weights[pair] * own_counts[2]
     return log_likelihood
 
 
@@ -135,12 +161,14 @@ def agree_block(places, other_places, start, end, posteriors, others):
 def posteriors(values, cell_offsets, n_source, n_target, jumps, starts, p0, out):
     """Posteriors of all pairs from their translation probabilities, both flat; log-likelihoods."""
     log_likelihood = np.empty(len(n_source))
-    longest = n_source.max() if len(n_source) else 1
-    counts = (np.zeros(len(jumps)), np.zeros((longest, longest)), np.zeros(len(starts)))
+    most_source = max(longest(n_source, 0, len(n_source)), 1)
+    most_target = longest(n_target, 0, len(n_target))
+    counts = (np.zeros(len(jumps)), np.zeros((most_source, most_source)), np.zeros(len(starts)))
+    room = room_for(most_source, most_target, jumps)
     for pair in range(len(n_source)):
         cells = slice(cell_offsets[pair], cell_offsets[pair + 1])
         shape = (n_source[pair], n_target[pair])
         log_likelihood[pair] = infer_pair(
-            values[cells].reshape(shape), jumps, starts, p0, out[cells].reshape(shape), counts
+            values[cells].reshape(shape), jumps, starts, p0, room, out[cells].reshape(shape), counts
         )
     return log_likelihood

@@ -1,166 +1,167 @@
 """Edges and nodes of a translation forest as they are found, and what of them the root needs.
 
-An edge is a row (head, left tail, right tail, rule, word), -1 for a tail that is not there; `word`
-is the choice among several terminals over the same span. A node is a row (first and last source
-boundary, first and last target boundary). Tails have smaller numbers than heads, and edges come in
-the order of their heads.
+A forest is built twice by the same kernel: first it only counts (its `edges` are None), then it
+writes into arrays that have just the right size. An edge has a head, up to two tails, a rule and a
+part (the place of its score); a node has a span (first and last source boundary, first and last
+target boundary). Tails have smaller numbers than heads, and edges come in the order of their heads.
+`counts` holds the numbers of edges, tails and nodes so far.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import inlined, kernel
 
 START, STRAIGHT, INVERTED, LINK, DELETION, INSERTION, UNIT = range(7)
-N_FIELDS = 5
 NONE = -1
+EDGES, TAILS, NODES = range(3)
+"""Places in `counts`."""
 
 
-@kernel
-def reserve(rows, n_used, n_more):
-    """The rows, or a copy with twice the room, so that n_more can be added."""
-    if n_used + n_more <= len(rows):
-        return rows
-    larger = np.empty((2 * (n_used + n_more), rows.shape[1]), dtype=rows.dtype)
-    larger[:n_used] = rows[:n_used]
-    return larger
+class Edges(NamedTuple):
+    """The arrays of a forest."""
+
+    heads: np.ndarray
+    tails: np.ndarray
+    """Of all edges, end to end."""
+    tail_offsets: np.ndarray
+    rule: np.ndarray
+    part: np.ndarray
+    spans: np.ndarray
+    """Of the nodes, (n_nodes, 4)."""
 
 
-@kernel
-def put_edge(edges, n_edges, head, left, right, rule, word):
-    """Write an edge into row n_edges, where there must be room; returns the number of edges."""
-    edges[n_edges, 0] = head
-    edges[n_edges, 1] = left
-    edges[n_edges, 2] = right
-    edges[n_edges, 3] = rule
-    edges[n_edges, 4] = word
-    return n_edges + 1
+@inlined
+def start(edges, counts):
+    """Nothing was found yet."""
+    for what in range(len(counts)):
+        counts[what] = 0
+    if edges is not None:
+        edges.tail_offsets[0] = 0
 
 
-@kernel
-def put_node(nodes, n_nodes, s, t, k, end):
-    """Write a node into row n_nodes, where there must be room; returns the number of nodes."""
-    nodes[n_nodes, 0] = s
-    nodes[n_nodes, 1] = t
-    nodes[n_nodes, 2] = k
-    nodes[n_nodes, 3] = end
-    return n_nodes + 1
+@inlined
+def put_edge(edges, counts, head, left, right, rule, part):
+    """The next edge; `left` and `right` are NONE where it has fewer tails."""
+    edge, tail = counts[EDGES], counts[TAILS]
+    n_tails = (left != NONE) + (right != NONE)
+    if edges is not None:
+        edges.heads[edge] = head
+        if left != NONE:
+            edges.tails[tail] = left
+        if right != NONE:
+            edges.tails[tail + 1] = right
+        edges.tail_offsets[edge + 1] = tail + n_tails
+        edges.rule[edge] = rule
+        edges.part[edge] = part
+    counts[EDGES] = edge + 1
+    counts[TAILS] = tail + n_tails
 
 
-@kernel
-def put_union(edges, nodes, counts, first, second, span):
-    """The node that derives what either node derives: one of them if the other is not there.
-
-    `counts` holds the numbers of edges and nodes, and is updated.
-    """
-    if first == NONE or second == NONE:
-        return max(first, second)
-    node = counts[1]
-    counts[1] = put_node(nodes, node, *span)
-    counts[0] = put_edge(edges, counts[0], node, first, NONE, UNIT, NONE)
-    counts[0] = put_edge(edges, counts[0], node, second, NONE, UNIT, NONE)
+@inlined
+def put_node(edges, counts, s, t, k, end):
+    """The next node, whose number is returned."""
+    node = counts[NODES]
+    if edges is not None:
+        edges.spans[node, 0] = s
+        edges.spans[node, 1] = t
+        edges.spans[node, 2] = k
+        edges.spans[node, 3] = end
+    counts[NODES] = node + 1
     return node
 
 
-@kernel
-def put_single(edges, nodes, counts, left, right, rule, word, span):
+@inlined
+def put_splits(edges, counts, head, lefts, rights, cell, shift, strict, rule, part):
+    """head <- lefts[s, S, i, u] rights[S, t, j, u + shift] for all S and u where both are there.
+
+    `cell` is (s, t, i, j, first u, last u); S is between s and t. With `strict` (1, else 0) neither
+    S nor u is at an end.
+    """
+    s, t, i, j, first, last = cell
+    edge, tail = counts[EDGES], counts[TAILS]
+    for middle in range(s + strict, t + 1 - strict):
+        for u in range(first + strict, last + 1 - strict):
+            left, right = lefts[s, middle, i, u], rights[middle, t, j, u + shift]
+            if left != NONE and right != NONE:
+                if edges is not None:
+                    edges.heads[edge] = head
+                    edges.tails[tail] = left
+                    edges.tails[tail + 1] = right
+                    edges.tail_offsets[edge + 1] = tail + 2
+                    edges.rule[edge] = rule
+                    edges.part[edge] = part
+                edge += 1
+                tail += 2
+    counts[EDGES], counts[TAILS] = edge, tail
+
+
+@inlined
+def put_union(edges, counts, first, second, part, span):
+    """The node that derives what either node derives: one of them if the other is not there."""
+    if first == NONE or second == NONE:
+        return max(first, second)
+    s, t, k, end = span
+    node = put_node(edges, counts, s, t, k, end)
+    put_edge(edges, counts, node, first, NONE, UNIT, part)
+    put_edge(edges, counts, node, second, NONE, UNIT, part)
+    return node
+
+
+@inlined
+def put_single(edges, counts, left, right, rule, part, span):
     """A new node with one edge into it; none where a binary rule (left, right) lacks a tail."""
     if rule == STRAIGHT and (left == NONE or right == NONE):
         return NONE
-    node = counts[1]
-    counts[1] = put_node(nodes, node, *span)
-    counts[0] = put_edge(edges, counts[0], node, left, right, rule, word)
+    s, t, k, end = span
+    node = put_node(edges, counts, s, t, k, end)
+    put_edge(edges, counts, node, left, right, rule, part)
     return node
 
 
+@inlined
+def put_if_any(edges, counts, n_before, s, t, k, end):
+    """The node of the edges that came since there were `n_before`; none if there are none."""
+    if counts[EDGES] == n_before:
+        return NONE
+    return put_node(edges, counts, s, t, k, end)
+
+
 @kernel
-def needed(edges, root):
-    """The new number of every node that the root leads to (-1 for the others), and how many."""
-    number = np.full(root + 1, NONE)
-    number[root] = 0
-    for e in range(len(edges) - 1, -1, -1):
-        if number[edges[e, 0]] != NONE:
-            for position in range(1, 3):
-                if edges[e, position] != NONE:
-                    number[edges[e, position]] = 0
-    n_nodes = 0
-    for node in range(root + 1):
+def keep_needed(edges, counts):
+    """Keep what the root, the last node, leads to; numbered anew, in place. Updates the counts."""
+    n_nodes = counts[NODES]
+    number = np.empty(n_nodes, dtype=np.int32)
+    for node in range(n_nodes):
+        number[node] = NONE
+    number[n_nodes - 1] = 0
+    for e in range(counts[EDGES] - 1, -1, -1):
+        if number[edges.heads[e]] != NONE:
+            for place in range(edges.tail_offsets[e], edges.tail_offsets[e + 1]):
+                number[edges.tails[place]] = 0
+    kept = 0
+    for node in range(n_nodes):
         if number[node] != NONE:
-            number[node] = n_nodes
-            n_nodes += 1
-    return number, n_nodes
-
-
-@kernel
-def finish(edges, nodes, root):
-    """What the root leads to, numbered anew.
-
-    Returns heads, tails_flat, tail_offsets, rule and word of the edges, and the spans of the nodes;
-    the root is the last node.
-    """
-    number, n_nodes = needed(edges, root)
-    n_edges, n_tails = 0, 0
-    for e in range(len(edges)):
-        if number[edges[e, 0]] != NONE:
-            n_edges += 1
-            for position in range(1, 3):
-                if edges[e, position] != NONE:
-                    n_tails += 1
-    heads, tails = np.empty(n_edges, dtype=np.int64), np.empty(n_tails, dtype=np.int64)
-    tail_offsets = np.zeros(n_edges + 1, dtype=np.int64)
-    rule, word = np.empty(n_edges, dtype=np.int8), np.empty(n_edges, dtype=np.int64)
-    kept, tail = 0, 0
-    for e in range(len(edges)):
-        if number[edges[e, 0]] != NONE:
-            heads[kept] = number[edges[e, 0]]
-            for position in range(1, 3):
-                if edges[e, position] != NONE:
-                    tails[tail] = number[edges[e, position]]
-                    tail += 1
-            rule[kept] = edges[e, 3]
-            word[kept] = edges[e, 4]
+            number[node] = kept
+            for place in range(4):
+                edges.spans[kept, place] = edges.spans[node, place]
             kept += 1
-            tail_offsets[kept] = tail
-    spans = np.empty((n_nodes, 4), dtype=np.int64)
-    for node in range(root + 1):
-        if number[node] != NONE:
-            spans[number[node]] = nodes[node]
-    return heads, tails, tail_offsets, rule, word, spans
-
-
-@kernel
-def put_splits(edges, n_edges, head, lefts, rights, rule):
-    """An edge for every pair of a left and a right tail that both are there.
-
-    `lefts` and `rights` are matrices over the splits, of equal shape.
-    """
-    for i in range(lefts.shape[0]):
-        for j in range(lefts.shape[1]):
-            if lefts[i, j] != NONE and rights[i, j] != NONE:
-                n_edges = put_edge(edges, n_edges, head, lefts[i, j], rights[i, j], rule, NONE)
-    return n_edges
-
-
-@kernel
-def places(heads, rule, word, spans, n_source, n_links, n_insertions):
-    """The place of each edge's score among links, deletions, insertions, straight and inverted.
-
-    A link without a choice of its own is (source word, target word) of a table with a column for
-    each insertion. Edges without a score have the place behind the last.
-    """
-    part = np.empty(len(heads), dtype=np.int64)
-    binary = n_links + n_source + n_insertions
-    for e in range(len(heads)):
-        s, k = spans[heads[e], 0], spans[heads[e], 2]
-        if rule[e] == STRAIGHT:
-            part[e] = binary
-        elif rule[e] == INVERTED:
-            part[e] = binary + 1
-        elif rule[e] == LINK:
-            part[e] = s * n_insertions + k if word[e] == NONE else word[e]
-        elif rule[e] == DELETION:
-            part[e] = n_links + s
-        elif rule[e] == INSERTION:
-            part[e] = n_links + n_source + k
-        else:
-            part[e] = binary + 2
-    return part
+    if kept == n_nodes:
+        return
+    counts[NODES] = kept
+    n_edges, edge, tail = counts[EDGES], 0, 0
+    first = edges.tail_offsets[0]
+    for e in range(n_edges):
+        last = edges.tail_offsets[e + 1]
+        if number[edges.heads[e]] != NONE:
+            edges.heads[edge] = number[edges.heads[e]]
+            for place in range(first, last):
+                edges.tails[tail] = number[edges.tails[place]]
+                tail += 1
+            edges.rule[edge] = edges.rule[e]
+            edges.part[edge] = edges.part[e]
+            edge += 1
+            edges.tail_offsets[edge] = tail
+        first = last
+    counts[EDGES], counts[TAILS] = edge, tail

@@ -28,7 +28,7 @@ from partita.kernels.bitext.itg_scaled import (
     spans_upwards,
     weights,
 )
-from partita.kernels.jit import kernel
+from partita.kernels.jit import borrowing, kernel
 
 
 @kernel
@@ -43,7 +43,7 @@ def transpose(chart, n, m, out):
                     out[at + end * width + k] = chart[at + k * width + end]
 
 
-@kernel
+@borrowing
 def gather_right(C, DT, GS, GI, s, t, n, m, factors, GX):
     """G(X) of one span as a right child, added to what is there."""
     width = padded_width(m + 1)
@@ -63,7 +63,7 @@ def gather_right(C, DT, GS, GI, s, t, n, m, factors, GX):
         add_products(GI, above, by_columns, DT, beside, column, behind, by_place, GX)
 
 
-@kernel
+@borrowing
 def gather_left(X, XT, GS, GI, s, t, n, m, GC, GD):
     """G(C) and G(D) of one span."""
     width = padded_width(m + 1)
@@ -80,7 +80,7 @@ def gather_left(X, XT, GS, GI, s, t, n, m, GC, GD):
     clear_below(GD, m)
 
 
-@kernel
+@borrowing
 def gather_left_by_place(charts, XT, GS, GI, s, t, n, m, factors, counts, term, GC, GD):
     """The same, with the expected count of every rule: counts[s, r, t] of the splits of (s, r)."""
     X, C, D = charts
@@ -102,7 +102,7 @@ def gather_left_by_place(charts, XT, GS, GI, s, t, n, m, factors, counts, term, 
         counts[1][split] = add_term(D, at, term, m, factors[1][split], GD)
 
 
-@kernel
+@borrowing
 def add_term(chart, at, term, m, factor, out):
     """out += factor term, above the diagonal; returns factor times the sum of chart * term."""
     clear_below(term, m)
@@ -113,7 +113,7 @@ def add_term(chart, at, term, m, factor, out):
     return factor * total
 
 
-@kernel
+@borrowing
 def clear_below(matrix, m):
     """matrix[k, l] = 0 for l <= k: a block has at least one target word."""
     width = padded_width(m + 1)
@@ -121,7 +121,7 @@ def clear_below(matrix, m):
         matrix[k * width : k * width + k + 1] = 0.0
 
 
-@kernel
+@borrowing
 def inner_product(chart, at, matrix):
     """sum of chart[at + c] matrix[c]."""
     total = 0.0

@@ -6,8 +6,8 @@ the number of target boundaries rounded up to whole lanes. What lies below the d
 the last boundary, is zero.
 """
 
-from partita.kernels.jit import kernel
-from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, store
+from partita.kernels.jit import borrowing, inlined, lent
+from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, spread, store
 
 # Which inner indices u a product needs, when its factors are upper-triangular.
 UPPER = 0  # out[k, l] = sum_u P[k, u] Q[u, l]: those from k to l
@@ -15,19 +15,13 @@ RIGHT = 1  # out[k, l] = sum_u G[k, u] Q[l, u]: those from l on
 LEFT = 2  # out[k, l] = sum_u P[u, k] G[u, l]: those up to k
 
 
-@kernel
+@inlined
 def padded_width(n_boundaries):
     """The number of target boundaries rounded up to whole lanes."""
     return (n_boundaries + N_LANES - 1) // N_LANES * N_LANES
 
 
-@kernel
-def spread(array, index):
-    """The number at flat position `index` in every lane, read without a check of the sign."""
-    return broadcast(lane(load(array, index), 0))
-
-
-@kernel
+@borrowing
 def add_wide_tile(
     left, at, steps, right, right_at, right_step, n_terms, factors, bounds, out, cell
 ):
@@ -66,7 +60,7 @@ def add_wide_tile(
     add_columns(out, cell + N_LANES, width, sum_01, sum_11, sum_21, sum_31)
 
 
-@kernel
+@borrowing
 def add_narrow_tile(
     left, at, steps, right, right_at, right_step, n_terms, factors, bounds, out, cell
 ):
@@ -93,7 +87,7 @@ def add_narrow_tile(
     add_columns(out, cell, width, sum_0, sum_1, sum_2, sum_3)
 
 
-@kernel
+@borrowing
 def add_columns(out, cell, width, sum_0, sum_1, sum_2, sum_3):
     """Add four lanes to each of four rows of `out`."""
     store(out, cell, load(out, cell) + sum_0)
@@ -102,7 +96,7 @@ def add_columns(out, cell, width, sum_0, sum_1, sum_2, sum_3):
     store(out, cell + 3 * width, load(out, cell + 3 * width) + sum_3)
 
 
-@kernel
+@inlined
 def inner_bounds(shape, row, column, column_end, size):
     """The first inner index that a tile needs, and the one after the last."""
     if shape == UPPER:
@@ -112,7 +106,7 @@ def inner_bounds(shape, row, column, column_end, size):
     return 0, min(row + N_LANES, size)
 
 
-@kernel
+@lent
 def add_products(left, left_at, steps, right, right_at, right_step, terms, factors, out):
     """out += sum_q f_q left_q right_q, for the tiles of `out` that reach the upper triangle.
 

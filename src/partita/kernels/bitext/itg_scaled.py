@@ -28,7 +28,7 @@ import math
 import numpy as np
 
 from partita.kernels.bitext.itg_products import UPPER, add_products, padded_width
-from partita.kernels.jit import kernel
+from partita.kernels.jit import borrowing, inlined, kernel
 from partita.kernels.simd.exponential import LOWEST, exponential
 from partita.kernels.simd.lanes import N_LANES
 
@@ -42,7 +42,7 @@ _LOG_PRECISION = 53.0 * math.log(2.0)
 BLOCK = 4
 
 
-@kernel
+@inlined
 def is_safe(log_total, n, m):
     """Whether what fell below 2^-1022 on the way cannot matter to the total, nor to a marginal.
 
@@ -53,7 +53,7 @@ def is_safe(log_total, n, m):
     return LOWEST + terms + largest + _LOG_PRECISION < log_total < np.inf and largest < -LOWEST
 
 
-@kernel
+@inlined
 def n_splits(n):
     """Triples s < S < t of the boundaries of n words."""
     return (n + 1) * n * (n - 1) // 6
@@ -160,11 +160,19 @@ def prefixes(deletions, insertions, out):
             out[i, k + 1] = out[i, k] * insertions[row, k]
 
 
-@kernel
-def add_row(matrix, at, factor, other, other_at, first, last):
-    """matrix[at + l] += factor other[other_at + l] for first <= l < last."""
-    for column in range(first, last):
-        matrix[at + column] += factor * other[other_at + column]
+@borrowing
+def add_links(links, word, n_target, deleted, behind, charts, at, width):
+    """The links of a source word and what follows each of them, added to X, C and D alike."""
+    X, C, D = charts
+    for k in range(n_target):
+        link = links[word * n_target + k] * deleted
+        if link != 0.0:
+            row = at + k * width
+            for column in range(k + 1, n_target + 1):
+                value = link * behind[k, column]
+                X[row + column] += value
+                C[row + column] += value
+                D[row + column] += value
 
 
 @kernel
@@ -182,7 +190,7 @@ def spans_upwards(n):
     return spans
 
 
-@kernel
+@borrowing
 def split_products(X, C, D, s, t, n, m, factors, straight, inverted):
     """sum_S C[s, S] X[S, t] and sum_S X[S, t] D[s, S], for s < S < t."""
     width = padded_width(m + 1)
@@ -229,13 +237,7 @@ def inside(links, deletions, insertions, a, b, factors, charts, tables):
             D[at + cell] = a * straight[cell]
             X[at + cell] = a * straight[cell] + b * inverted[cell]
         behind = inserted[min(t, n_rows - 1)]
-        for k in range(m):
-            link = links[s * m + k] * deleted[s, t]
-            if link != 0.0:
-                row = at + k * width
-                add_row(X, row, link, behind[k], 0, k + 1, m + 1)
-                add_row(C, row, link, behind[k], 0, k + 1, m + 1)
-                add_row(D, row, link, behind[k], 0, k + 1, m + 1)
+        add_links(links, s, m, deleted[s, t], behind, charts, at, width)
     total = 0.0
     for i in range(n):
         for k in range(m):
@@ -243,7 +245,7 @@ def inside(links, deletions, insertions, a, b, factors, charts, tables):
     return total
 
 
-@kernel
+@inlined
 def chart_size(n, m):
     """Numbers in a chart; lanes may be read from its last entry on."""
     width = padded_width(m + 1)

@@ -101,42 +101,152 @@ def lengths(n_source, shift, out):
         row[2] = place(63, m, n_source, 0, 0, shift)
 
 
-@kernel
-def splits(words, classes, starts, middles, ends, shift, out):
-    """Features of joining the words starts .. middles-1 and middles .. ends-1.
+@inlined
+def of_boundary(words, classes, base, s, middle, t, shift, row):
+    """The features of a split that see one boundary: the first, the one in the middle, the last."""
+    row[0] = place(base + 11, words[s - 1], 0, 0, 0, shift)
+    row[1] = place(base + 2, words[middle - 1], words[middle], 0, 0, shift)
+    row[2] = place(base + 3, classes[middle - 1], classes[middle], 0, 0, shift)
+    row[3] = place(base + 12, words[t], 0, 0, 0, shift)
 
-    The first half of the rows by the straight rule, the second by the inverted one.
+
+@inlined
+def of_ends(words, classes, base, s, t, shift, row):
+    """Those that see both ends."""
+    row[0] = place(base + 4, words[s], words[t - 1], 0, 0, shift)
+    row[1] = place(base + 10, words[s - 1], words[t], 0, 0, shift)
+    row[2] = place(base + 13, classes[s - 1], classes[s], classes[t - 1], classes[t], shift)
+
+
+@inlined
+def of_left(words, base, s, middle, shift, row):
+    """Those that see the left part."""
+    row[0] = place(base + 7, words[middle - 1], short(middle - s), 0, 0, shift)
+    row[1] = place(base + 15, words[s], words[middle - 1], 0, 0, shift)
+    row[2] = place(base + 16, words[s], words[middle], 0, 0, shift)
+
+
+@inlined
+def of_right(words, classes, base, middle, t, shift, row):
+    """Those that see the right part."""
+    right = short(t - middle)
+    row[0] = place(base + 6, words[middle], right, 0, 0, shift)
+    row[1] = place(base + 14, words[middle], words[t - 1], 0, 0, shift)
+    row[2] = place(base + 19, classes[t - 1], right, classes[t], 0, shift)
+
+
+@inlined
+def of_all(words, classes, base, s, middle, t, shift, row):
+    """Those that see all three boundaries."""
+    last, end = middle - 1, t - 1
+    left, right = short(middle - s), short(t - middle)
+    row[0] = place(base + 1, left, right, 0, 0, shift)
+    row[1] = place(base + 5, classes[s], classes[last], classes[middle], classes[end], shift)
+    row[2] = place(base + 8, words[end], right, left, 0, shift)
+    row[3] = place(base + 9, words[s], left, right, 0, shift)
+    row[4] = place(base + 17, words[s - 1], words[end], right, 0, shift)
+    row[5] = place(base + 18, classes[s - 1], classes[s], classes[middle], right, shift)
+
+
+@inlined
+def total_of(weights, row, count):
+    """The sum of the weights of a row."""
+    total = 0.0
+    for k in range(count):
+        total += weights[row[k]]
+    return total
+
+
+@inlined
+def add_to(out, row, count, value):
+    """Add a value to each weight of a row."""
+    for k in range(count):
+        out[row[k]] += value
+
+
+@kernel
+def split_scores(weights, words, classes, n, shift, out):
+    """out[r] += the score of each split s < S < t of n words; straight ones, then inverted ones.
+
+    A split joins the words s .. S-1 and S .. t-1. Features that see one or two of its boundaries
+    are summed once for all splits that share these.
     """
-    n_splits = len(starts)
+    ids = np.empty(N_SPLIT, dtype=np.uint32)
+    singles, pairs = np.empty((3, n + 1)), np.empty((3, n + 1, n + 1))
+    part = 0
     for rule in range(2):
-        for r in range(n_splits):
-            s, middle, t = starts[r] + PAD, middles[r] + PAD, ends[r] + PAD
-            last, end = middle - 1, t - 1
-            left, right = short(middle - s), short(t - middle)
-            base = 100 + 100 * rule
-            row = out[rule * n_splits + r]
-            row[0] = place(base, 0, 0, 0, 0, shift)
-            row[1] = place(base + 1, left, right, 0, 0, shift)
-            row[2] = place(base + 2, words[last], words[middle], 0, 0, shift)
-            row[3] = place(base + 3, classes[last], classes[middle], 0, 0, shift)
-            row[4] = place(base + 4, words[s], words[end], 0, 0, shift)
-            row[5] = place(
-                base + 5, classes[s], classes[last], classes[middle], classes[end], shift
-            )
-            row[6] = place(base + 6, words[middle], right, 0, 0, shift)
-            row[7] = place(base + 7, words[last], left, 0, 0, shift)
-            row[8] = place(base + 8, words[end], right, left, 0, shift)
-            row[9] = place(base + 9, words[s], left, right, 0, shift)
-            row[10] = place(base + 10, words[s - 1], words[t], 0, 0, shift)
-            row[11] = place(base + 11, words[s - 1], 0, 0, 0, shift)
-            row[12] = place(base + 12, words[t], 0, 0, 0, shift)
-            row[13] = place(base + 13, classes[s - 1], classes[s], classes[end], classes[t], shift)
-            row[14] = place(base + 14, words[middle], words[end], 0, 0, shift)
-            row[15] = place(base + 15, words[s], words[last], 0, 0, shift)
-            row[16] = place(base + 16, words[s], words[middle], 0, 0, shift)
-            row[17] = place(base + 17, words[s - 1], words[end], right, 0, shift)
-            row[18] = place(base + 18, classes[s - 1], classes[s], classes[middle], right, shift)
-            row[19] = place(base + 19, classes[end], right, classes[t], 0, shift)
+        base = 100 + 100 * rule
+        ids[0] = place(base, 0, 0, 0, 0, shift)
+        bias = weights[ids[0]]
+        for i in range(n + 1):
+            of_boundary(words, classes, base, i + PAD, i + PAD, i + PAD, shift, ids)
+            singles[0, i] = bias + weights[ids[0]]
+            singles[1, i] = weights[ids[1]] + weights[ids[2]]
+            singles[2, i] = weights[ids[3]]
+            for j in range(i + 1, n + 1):
+                of_ends(words, classes, base, i + PAD, j + PAD, shift, ids)
+                pairs[0, i, j] = total_of(weights, ids, 3)
+                of_left(words, base, i + PAD, j + PAD, shift, ids)
+                pairs[1, i, j] = total_of(weights, ids, 3)
+                of_right(words, classes, base, i + PAD, j + PAD, shift, ids)
+                pairs[2, i, j] = total_of(weights, ids, 3)
+        for s in range(n + 1):
+            for middle in range(s + 1, n + 1):
+                shared = singles[0, s] + singles[1, middle] + pairs[1, s, middle]
+                for t in range(middle + 1, n + 1):
+                    of_all(words, classes, base, s + PAD, middle + PAD, t + PAD, shift, ids)
+                    own = total_of(weights, ids, 6) + singles[2, t]
+                    out[part] += shared + own + pairs[0, s, t] + pairs[2, middle, t]
+                    part += 1
+
+
+@kernel
+def add_split_gradient(gradient, words, classes, n, shift, out):
+    """The transpose of `split_scores`: adds to the gradient of the weights."""
+    ids = np.empty(N_SPLIT, dtype=np.uint32)
+    singles, pairs = np.empty((3, n + 1)), np.empty((3, n + 1, n + 1))
+    part = 0
+    for rule in range(2):
+        base = 100 + 100 * rule
+        for which in range(3):
+            for i in range(n + 1):
+                singles[which, i] = 0.0
+                for j in range(n + 1):
+                    pairs[which, i, j] = 0.0
+        bias = 0.0
+        for s in range(n + 1):
+            for middle in range(s + 1, n + 1):
+                for t in range(middle + 1, n + 1):
+                    value = gradient[part]
+                    part += 1
+                    if value == 0.0:
+                        continue
+                    of_all(words, classes, base, s + PAD, middle + PAD, t + PAD, shift, ids)
+                    add_to(out, ids, 6, value)
+                    singles[0, s] += value
+                    singles[1, middle] += value
+                    singles[2, t] += value
+                    pairs[0, s, t] += value
+                    pairs[1, s, middle] += value
+                    pairs[2, middle, t] += value
+        for i in range(n + 1):
+            bias += singles[0, i]
+            of_boundary(words, classes, base, i + PAD, i + PAD, i + PAD, shift, ids)
+            out[ids[0]] += singles[0, i]
+            out[ids[1]] += singles[1, i]
+            out[ids[2]] += singles[1, i]
+            out[ids[3]] += singles[2, i]
+            for j in range(i + 1, n + 1):
+                if pairs[0, i, j] != 0.0:
+                    of_ends(words, classes, base, i + PAD, j + PAD, shift, ids)
+                    add_to(out, ids, 3, pairs[0, i, j])
+                if pairs[1, i, j] != 0.0:
+                    of_left(words, base, i + PAD, j + PAD, shift, ids)
+                    add_to(out, ids, 3, pairs[1, i, j])
+                if pairs[2, i, j] != 0.0:
+                    of_right(words, classes, base, i + PAD, j + PAD, shift, ids)
+                    add_to(out, ids, 3, pairs[2, i, j])
+        out[place(base, 0, 0, 0, 0, shift)] += bias
 
 
 @kernel

@@ -9,6 +9,33 @@ from partita.kernels.jit import kernel
 
 
 @kernel
+def is_sound(heads, tails, tail_offsets, n_nodes):
+    """Whether there are edges, offsets ascend from 0 to all tails, and nodes are below n_nodes."""
+    n_edges = len(heads)
+    if n_edges == 0 or len(tail_offsets) != n_edges + 1:
+        return False
+    if tail_offsets[0] != 0 or tail_offsets[n_edges] != len(tails):
+        return False
+    for edge in range(n_edges):
+        if tail_offsets[edge] > tail_offsets[edge + 1] or not 0 <= heads[edge] < n_nodes:
+            return False
+    for tail in tails:
+        if not 0 <= tail < n_nodes:
+            return False
+    return True
+
+
+@kernel
+def is_ascending(heads, tails, tail_offsets):
+    """Whether the tails of every edge have smaller numbers than its head."""
+    for edge in range(len(heads)):
+        for place in range(tail_offsets[edge], tail_offsets[edge + 1]):
+            if tails[place] >= heads[edge]:
+                return False
+    return True
+
+
+@kernel
 def group(keys, n_groups):
     """The places of each key, as offsets and members: a counting sort, in order of place."""
     offsets = np.zeros(n_groups + 1, dtype=np.int64)
