@@ -8,7 +8,16 @@ own. Run it with `make bench-chains`.
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
-from benchmarks.timing import Table, aim, best_time, dgemm_rate, optional, write_json
+from benchmarks.timing import (
+    DGEMM_SIZE,
+    Table,
+    aim,
+    best_time,
+    best_times,
+    dgemm,
+    optional,
+    write_json,
+)
 
 # isort: split
 import numpy as np
@@ -33,9 +42,10 @@ def random_batch(n_tags, shared, n_sentences=N_SENTENCES):
 
 
 def kernel_marginals(n_tags, shared):
-    """Seconds for the whole batch, on a prepared vector."""
+    """Seconds for the whole batch, on a prepared vector; and NumPy's rate in the same moments."""
     chains, scores = random_batch(n_tags, shared)
-    return best_time(lambda: chains.infer(scores), 200)
+    kernel, product = best_times([lambda: chains.infer(scores), dgemm()], 200)
+    return kernel, 2 * DGEMM_SIZE**3 / product
 
 
 def partita_marginals(n_tags, shared, n_threads):
@@ -126,7 +136,7 @@ def hmmlearn_score_samples(n_tags):
     return best_time(lambda: model.score_samples(words, lengths), repeats=5)
 
 
-def marginals_table(rate):
+def marginals_table():
     """Log-partition and all marginals, every library in the same run."""
     table = Table(
         "Log-partition and all marginals, microseconds a sentence, one thread unless said"
@@ -143,7 +153,7 @@ def marginals_table(rate):
     for shared in (True, False):
         for n_tags in N_TAGS:
             one, two = (partita_marginals(n_tags, shared, n) for n in (1, 2))
-            kernel = kernel_marginals(n_tags, shared)
+            kernel, rate = kernel_marginals(n_tags, shared)
             work = 3 * 2 * (N_WORDS - 1) * n_tags**2 * N_SENTENCES
             row = {
                 "transitions": "shared" if shared else "by position",
@@ -169,21 +179,26 @@ def derived_table():
         for n_tags in N_TAGS:
             chains, scores = random_batch(n_tags, shared)
             inference = chains.infer(scores)
-            base = best_time(lambda: chains.infer(scores))
-            product = best_time(lambda: chains.covariance_product(scores, inference, scores))
 
             def entropy_and_gradient(chains=chains, scores=scores):
                 p = pt.LinearChain.from_flat(chains, scores)
-                return p.entropy, p.flat_covariance_product(p.scores)
+                p.infer_with_entropy()
+                return p.flat_entropy(), p.flat_entropy_gradient()
 
+            def product(chains=chains, scores=scores, inference=inference):
+                return chains.covariance_product(scores, inference, scores)
+
+            ways = [lambda c=chains, x=scores: c.infer(x), product, entropy_and_gradient]
+            ways.append(lambda c=chains, x=scores: c.argmax(x))
+            base, *others = best_times(ways, 100)
             table.add(
                 transitions="shared" if shared else "by position",
                 tags=n_tags,
                 **{
                     "marginals µs": base * 1e6 / N_SENTENCES,
-                    "covariance product": product / base,
-                    "entropy and gradient": best_time(entropy_and_gradient) / base,
-                    "argmax": best_time(lambda: chains.argmax(scores)) / base,
+                    "covariance product": others[0] / base,
+                    "marginals, entropy and its gradient": others[1] / base,
+                    "argmax": others[2] / base,
                 },
             )
     return table
@@ -273,7 +288,7 @@ def main():
     """Measure, print, and write benchmarks/results/chains.json."""
     warnings.simplefilter("ignore")
     tables = [
-        marginals_table(dgemm_rate()),
+        marginals_table(),
         derived_table(),
         lengths_table(),
         entropy_gradient_table(),

@@ -25,21 +25,39 @@ PACKAGES = ("numpy", "scipy", "numba", "torch", "torch-struct", "pytorch-crf", "
 
 def best_time(function: Callable[[], Any], repeats: int = 20, seconds: float = 2.0) -> float:
     """Shortest of several runs in seconds, after one that warms up: the machine is noisy."""
-    function()
-    best, deadline = float("inf"), time.perf_counter() + seconds
-    for _ in range(repeats):
-        start = time.perf_counter()
+    return best_times([function], repeats, seconds)[0]
+
+
+def best_times(
+    functions: Sequence[Callable[[], Any]], repeats: int = 20, seconds: float = 2.0
+) -> list[float]:
+    """The same for several that are run in turn: for ratios, since noise then is of both alike."""
+    for function in functions:
         function()
-        best = min(best, time.perf_counter() - start)
+    best, deadline = [float("inf")] * len(functions), time.perf_counter() + seconds * len(functions)
+    for _ in range(repeats):
+        for index, function in enumerate(functions):
+            start = time.perf_counter()
+            function()
+            best[index] = min(best[index], time.perf_counter() - start)
         if time.perf_counter() > deadline:
             break
     return best
 
 
-def dgemm_rate(size: int = 512) -> float:
+DGEMM_SIZE = 512
+"""Of the square matrices whose product is timed."""
+
+
+def dgemm() -> Callable[[], Any]:
+    """NumPy's matrix product, 2 * DGEMM_SIZE**3 floating-point operations."""
+    matrix = np.random.default_rng(0).normal(size=(DGEMM_SIZE, DGEMM_SIZE))
+    return lambda: matrix @ matrix
+
+
+def dgemm_rate() -> float:
     """NumPy's matrix product on one thread, in floating-point operations a second."""
-    matrix = np.random.default_rng(0).normal(size=(size, size))
-    return 2 * size**3 / best_time(lambda: matrix @ matrix)
+    return 2 * DGEMM_SIZE**3 / best_time(dgemm())
 
 
 def machine() -> dict[str, Any]:

@@ -8,12 +8,13 @@ frequent ones first, as `VocabularyBuilder` numbers them.
 
 import sys
 import tracemalloc
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from benchmarks.timing import Table, aim, best_time, write_json
+from benchmarks.timing import Table, aim, best_time, best_times, write_json
 from partita.distribution.linear_chain import LinearChain
 from partita.features.chains import tag_features
 from partita.objectives import Constraints, Counts, Entropy, GeneralizedExpectation, Likelihood
@@ -106,19 +107,19 @@ def gradients(data: Data, weights: np.ndarray, repeats: int) -> Table:
             for n in (1, 1000)
         ),
     ]
-    first = None
-    for name, objective, terms, n_constraints, n_threads in cases:
-        batches = data.batches(terms, n_constraints)
-        corpus = MemoryCorpus(objective, batches, n_threads=n_threads)
-        seconds = best_time(lambda: corpus.value_and_gradient(weights), repeats)
-        first = first or seconds
+    corpora = [
+        MemoryCorpus(objective, data.batches(terms, n_constraints), n_threads=n_threads)
+        for _, objective, terms, n_constraints, n_threads in cases
+    ]
+    times = best_times([partial(each.value_and_gradient, weights) for each in corpora], repeats)
+    for (name, *_, n_threads), corpus, seconds in zip(cases, corpora, times, strict=True):
         table.add(
             objective=name,
             threads=n_threads,
-            batches=len(batches),
+            batches=len(corpus.batches),
             milliseconds=1e3 * seconds,
             million_words_per_second=data.n_words / seconds / 1e6,
-            times_likelihood=seconds / first,
+            times_likelihood=seconds / times[0],
         )
     return table
 

@@ -125,6 +125,27 @@ def test_covariance_products_of_chains(batch, sigma):
 
 
 @chain_batches(N_TAGS)
+@pytest.mark.parametrize("sigma", [1.0, 400.0])
+def test_entropies_of_chains_beside_their_marginals(batch, sigma):
+    """In one pass where transitions are shared and nothing underflows, else in two."""
+    chains = make(batch, sigma=sigma)
+    truth = [dense.chain_marginals(*sentence) for sentence in chains.sentences]
+    products = [dense.chain_product(*sentence, sentence) for sentence in chains.sentences]
+    chains.p.infer_with_entropy()
+    expected = [
+        log_partition - (unary * marginals).sum() - (tables * pairs).sum()
+        for (unary, tables), (log_partition, marginals, pairs) in zip(
+            chains.sentences, truth, strict=True
+        )
+    ]
+    close(chains.p.entropy, expected, 1e-8 * sigma)
+    minus = [(-unary, -tables) for unary, tables in products]
+    found = chains.p.entropy_gradient()
+    chains.check_parts(found, *zip(*minus, strict=True), 1e-8 * sigma)
+    chains.check_parts(chains.p.marginals, [t[1] for t in truth], [t[2] for t in truth], 1e-8)
+
+
+@chain_batches(N_TAGS)
 def test_the_best_sequences(batch):
     chains = make(batch)
     best = [dense.chain_k_best(*sentence, 3) for sentence in chains.sentences]

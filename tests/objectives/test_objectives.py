@@ -242,6 +242,25 @@ def test_slope_scales_the_gradient(case, entry):
     np.testing.assert_array_equal(problem.p.inference.marginals, marginals)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_entropies_prepared_for_beside_the_marginals(case, kind):
+    """One pass or two: what comes out is the same, each time that it is asked for."""
+    problem = make_problem(case, kind)
+    losses, gradient = Entropy().losses(problem.p, None)
+    p = problem.p.with_scores(problem.p.scores)
+    Entropy().prepare(p)
+    prepared, pullback = Entropy()(p, None)
+    close(prepared[0], losses.sum())
+    close(pullback(np.ones(1)), gradient())
+    close(pullback(np.full(1, 2.0)), 2.0 * gradient())
+    close(p.inference.log_partition, problem.p.inference.log_partition)
+    close(p.inference.marginals, problem.p.inference.marginals)
+    direction = problem.rng.normal(size=len(p.scores))
+    close(p.flat_covariance_product(direction), problem.p.flat_covariance_product(direction))
+    Entropy().prepare(p)  # too late, which does no harm
+    close(Entropy().losses(p, None)[0], losses)
+
+
 def test_an_impossible_target_has_infinite_loss(case):
     problem = make_problem(case)
     target = counts(problem)

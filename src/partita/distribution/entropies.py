@@ -21,8 +21,6 @@ from partita.arrays import FloatArray
 if TYPE_CHECKING:
     from partita.distribution.base import Distribution
 
-LARGE = 1e4
-"""Scores beyond it are settled first: sums of hundreds of them keep less than ten digits."""
 NEAR_ONE = 0.01
 """Orders closer to 1 than this are integrated: a quotient would keep less than ten digits."""
 N_PLACES = 5
@@ -30,23 +28,14 @@ N_PLACES = 5
 degree than the 9 that they integrate exactly, to double precision."""
 
 
-def is_large(scores: FloatArray) -> bool:
-    """Whether a score that is not -inf is beyond `LARGE`."""
-    if scores.max(initial=0.0) > LARGE:
-        return True
-    return bool(scores.min(initial=0.0, where=scores > -np.inf) < -LARGE)
-
-
 def entropy(p: "Distribution") -> FloatArray:
     """A - <scores, marginals> of each sentence."""
-    q = p.settled
-    return q.inference.log_partition - q.flat_expectation(q.scores)
+    return p.settled.flat_entropy()
 
 
 def entropy_gradient(p: "Distribution") -> FloatArray:
     """-covariance_product(scores), over the parts of all sentences."""
-    q = p.settled
-    return -q.flat_covariance_product(q.scores)
+    return p.settled.flat_entropy_gradient()
 
 
 def cross_entropy(p: "Distribution", other: "Distribution") -> FloatArray:

@@ -13,6 +13,9 @@ from partita.structures.batch import flat_vector
 ADDABLE, UNIT = 2.0**900, 2.0**128
 """Numbers up to the first are added up as they are; larger ones in this unit."""
 
+LARGE = 1e4
+"""Scores beyond it are settled before an entropy: sums of hundreds keep less than ten digits."""
+
 
 class FlatDistribution:
     """p(structure) = exp(score(structure) - A) of a batch, asked in flat vectors over its parts."""
@@ -22,17 +25,50 @@ class FlatDistribution:
     """One score per part of all sentences, flat."""
 
     _inference: Inference | None = None
+    _entropy: FloatArray | None = None
+    _entropy_gradient: FloatArray | None = None
 
     @property
     def inference(self) -> Inference:
         """Flat log-partition and marginals, computed once; no structure at all is an error."""
         # Not a cached property, whose lock takes a tenth of what a sentence does.
         if self._inference is None:
-            inference = self.structures.infer(self.scores)
-            check_shapes(self.structures, inference)
-            check_support(self.structures, self.scores, inference.log_partition)
-            self._inference = inference
+            self._keep(self.structures.infer(self.scores))
+        assert self._inference is not None
         return self._inference
+
+    def _keep(self, inference: Inference) -> None:
+        check_shapes(self.structures, inference)
+        check_support(self.structures, self.scores, inference.log_partition)
+        self._inference = inference
+
+    def infer_with_entropy(self) -> None:
+        """Say first that the entropy's gradient will be wanted: one pass may then give it too.
+
+        That takes half the time of an inference and a covariance product, where structures know
+        how. It changes no answer.
+        """
+        if self._inference is not None or self.largest > LARGE:
+            return
+        found = self.structures.infer_with_entropy(self.scores)
+        if found is not None:
+            self._keep(found.inference)
+            self._entropy, self._entropy_gradient = found.entropy, found.gradient
+
+    def flat_entropy(self) -> FloatArray:
+        """A - <scores, marginals> of each sentence."""
+        if self._entropy is not None:
+            return self._entropy.copy()
+        return self.inference.log_partition - self.flat_expectation(self.scores)
+
+    def flat_entropy_gradient(self) -> FloatArray:
+        """-covariance_product(scores); the caller may overwrite it."""
+        # What was computed beforehand is given away, not copied.
+        gradient, self._entropy_gradient = self._entropy_gradient, None
+        if gradient is None:
+            gradient = self.flat_covariance_product(self.scores)
+            np.negative(gradient, out=gradient)
+        return gradient
 
     def flat_covariance_product(self, direction: FloatArray) -> FloatArray:
         """`covariance_product` on flat vectors over parts.

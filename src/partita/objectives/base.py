@@ -53,6 +53,13 @@ class Objective(ABC):
     ) -> tuple[FloatArray, Pullback]:
         """The statistic of a batch, shape (n_statistics,), and its pullback."""
 
+    def prepare(self, p: Distribution) -> None:
+        """Say what of a distribution the pullback will want, before anything is asked of it.
+
+        Called only where a gradient is wanted; the answers do not depend on it.
+        """
+        return
+
     @abstractmethod
     def loss(self, total: FloatArray) -> tuple[float, FloatArray]:
         """The loss, and its slope with respect to `total`, both for the summed statistic."""

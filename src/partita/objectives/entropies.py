@@ -21,6 +21,10 @@ class Entropy(SentenceObjective):
     True
     """
 
+    def prepare(self, p: Distribution) -> None:
+        """Entropy and gradient in the pass of the marginals, where structures know how."""
+        p.infer_with_entropy()
+
     def losses(self, p: Distribution, target: None) -> tuple[FloatArray, Gradient]:
         """A - <scores, marginals>."""
         return entropies.entropy(p), lambda: entropies.entropy_gradient(p)

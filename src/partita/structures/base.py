@@ -30,6 +30,16 @@ class Inference(NamedTuple):
     """Messages kept for `covariance_product` and `sample`; private to the structure."""
 
 
+class InferenceWithEntropy(NamedTuple):
+    """An inference, and what entropy regularisation wants to know beside it."""
+
+    inference: Inference
+    entropy: FloatArray
+    """A - <scores, marginals> of each sentence, shape (n_sentences,)."""
+    gradient: FloatArray
+    """The gradient of the entropy with respect to the scores, shape (n_parts,)."""
+
+
 class Best(NamedTuple):
     """The best structure of each sentence and its score (-inf where none is allowed)."""
 
@@ -170,6 +180,13 @@ class Structures(ABC):
         """How often each part occurs in one given structure per sentence."""
 
     # ------------------------------------------------------------------ right for every structure
+
+    def infer_with_entropy(self, scores: FloatArray) -> InferenceWithEntropy | None:
+        """Inference, entropy and its gradient in one pass; None if there is no faster way.
+
+        The other way is `covariance_product` along the scores, once `infer` is done.
+        """
+        return None
 
     def covariance(self, scores: FloatArray, inference: Inference) -> list[FloatArray]:
         """Dense covariance of the part counts of each sentence."""

@@ -16,9 +16,16 @@ from partita.kernels.chains import positional as chain_positional
 from partita.kernels.chains import sample as chain_sample
 from partita.kernels.chains import scaled as chain_scaled
 from partita.kernels.chains import scaled_covariance as chain_scaled_covariance
+from partita.kernels.chains import scaled_entropy as chain_scaled_entropy
 from partita.kernels.simd.lanes import N_LANES
 from partita.structures.array_structures import ArrayStructures
-from partita.structures.base import Best, Inference, Structure, too_large
+from partita.structures.base import (
+    Best,
+    Inference,
+    InferenceWithEntropy,
+    Structure,
+    too_large,
+)
 from partita.structures.batch import largest_finite, offsets, pieces, where_false
 from partita.structures.counting import count_sequences
 from partita.structures.distinct import distinct_by_words
@@ -77,9 +84,7 @@ class Chains(ArrayStructures):
         shape, found = self.shape, (is_safe, log_partition, marginals)
         state: tuple[Any, ...] = ()
         if self.shared:
-            members = np.empty(self.n_sentences * N_LANES, dtype=np.int64)
-            cells = np.empty(self.n_sentences + 1, dtype=np.int64)
-            groups = members, cells
+            groups = self._groups()
             messages = chain_scaled.marginals(scores, *shape, self.by_length, *groups, *found)
             state = *groups, *messages
         else:
@@ -90,6 +95,32 @@ class Chains(ArrayStructures):
                 scores, *shape, self._table_stride, unsafe, log_partition, marginals
             )
         return Inference(log_partition, marginals, (*state, unsafe))
+
+    def infer_with_entropy(self, scores: FloatArray) -> InferenceWithEntropy | None:
+        """One pass where transitions are shared, and where nothing underflows."""
+        if not self.shared:
+            return None
+        log_partition, entropy = np.empty((2, self.n_sentences))
+        marginals, product = np.empty(self.n_parts), np.empty(self.n_parts)
+        is_safe = np.empty(self.n_sentences, dtype=np.bool_)
+        groups = self._groups()
+        messages = chain_scaled_entropy.entropy(
+            scores, *self.shape, self.by_length, *groups,
+            is_safe, log_partition, marginals, entropy, product,
+        )  # fmt: skip
+        unsafe = where_false(is_safe)
+        if unsafe.size:
+            return None
+        inference = Inference(log_partition, marginals, (*groups, *messages, unsafe))
+        return InferenceWithEntropy(inference, entropy, np.negative(product, out=product))
+
+    def _groups(self) -> tuple[IntArray, IntArray]:
+        """Room for the sentences of each group, and for where its messages start."""
+        n_sentences = self.n_sentences
+        return (
+            np.empty(n_sentences * N_LANES, dtype=np.int64),
+            np.empty(n_sentences + 1, dtype=np.int64),
+        )
 
     def covariance_product(
         self, scores: FloatArray, inference: Inference, direction: FloatArray

@@ -58,21 +58,31 @@ class Batch:
         return self.distribution.from_flat(self.structures, self.features.scores(weights))
 
     def statistics(
-        self, weights: FloatArray, objectives: Mapping[str, Objective]
+        self,
+        weights: FloatArray,
+        objectives: Mapping[str, Objective],
+        *,
+        with_gradient: bool = True,
     ) -> dict[str, tuple[FloatArray, Pullback]]:
-        """Statistic and pullback of each of the given objectives that has a target here."""
+        """Statistic and pullback of each of the given objectives that has a target here.
+
+        Without `with_gradient` nothing is prepared for pullbacks, which still work.
+        """
         if not any(name in objectives for name in self.targets):
             return {}
-        return self.compared(self.at(weights), objectives)
+        return self.compared(self.at(weights), objectives, with_gradient=with_gradient)
 
     def compared(
-        self, p: Distribution, objectives: Mapping[str, Objective]
+        self, p: Distribution, objectives: Mapping[str, Objective], *, with_gradient: bool
     ) -> dict[str, tuple[FloatArray, Pullback]]:
         """As `statistics`, for a distribution over the structures of the sentences."""
+        chosen = {name: objectives[name] for name in self.targets if name in objectives}
+        if with_gradient:
+            for objective in chosen.values():
+                objective.prepare(p)
         return {
-            name: objectives[name](p, target, self.sample_weights)
-            for name, target in self.targets.items()
-            if name in objectives
+            name: objective(p, self.targets[name], self.sample_weights)
+            for name, objective in chosen.items()
         }
 
 

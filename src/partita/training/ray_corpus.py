@@ -237,7 +237,7 @@ class ShardWorker:
         """The statistics of a batch at some scores, and the gradient with respect to these."""
         batch = self._batch(index)
         p = batch.distribution.from_flat(batch.structures, scores.copy())
-        found = batch.compared(p, self._chosen(names))
+        found = batch.compared(p, self._chosen(names), with_gradient=slopes is not None)
         statistics = {name: statistic for name, (statistic, _) in found.items()}
         return statistics, pulled_back(found, slopes) if found and slopes is not None else None
 

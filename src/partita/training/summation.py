@@ -211,7 +211,9 @@ class _Sweep:
 
     def _take(self, index: int) -> None:
         batch, slopes = self._batches[index], self._request.slopes
-        found = batch.statistics(self._request.weights, self._request.objectives)
+        found = batch.statistics(
+            self._request.weights, self._request.objectives, with_gradient=slopes is not None
+        )
         self.statistics[index] = {name: statistic for name, (statistic, _) in found.items()}
         if slopes is None:
             return

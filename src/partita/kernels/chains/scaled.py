@@ -154,8 +154,9 @@ def marginals(
             table_shift = read_table(scores, table, n_tags, matrix, transposed)
         previous = table
         read_unary(
-            scores, part_offsets, members, first, lengths, n_tags, shift, ends, messages, ratio
-        )
+            scores, part_offsets, members, first, lengths, n_tags, shift, ends, messages, ratio,
+            None,
+        )  # fmt: skip
         forward(messages, alpha, ratio, most, n_tags, matrix, ends, scale, sums)
         limit = backward(messages, beta, ratio, most, n_tags, transposed, ends, scale, gain, sums)
         pair_sums(messages, alpha, gain, 0, most - 1, n_tags, pairs)

@@ -24,7 +24,12 @@ from partita.kernels.chains.side_by_side import (
     unary_rows,
     write_rows,
 )
-from partita.kernels.chains.tiles import messages_times_table, pair_sums, table_stride
+from partita.kernels.chains.tiles import (
+    messages_times_table,
+    moving_times_table,
+    pair_sums,
+    table_stride,
+)
 from partita.kernels.jit import kernel, step
 from partita.kernels.simd.lanes import (
     N_LANES,
@@ -99,11 +104,11 @@ def messages_times_lanes(messages, at, table, n_tags, out):
 @step
 def move(moving, at, still, still_at, matrix, moved, is_shared, n_tags, out, scratch):
     """out = moving M + still (M V), with M V as one table or as one for each lane."""
-    messages_times_table(moving, at, matrix, n_tags, out)
     if is_shared:
-        messages_times_table(still, still_at, moved, n_tags, scratch)
-    else:
-        messages_times_lanes(still, still_at, moved, n_tags, scratch)
+        moving_times_table(moving, at, matrix, still, still_at, moved, n_tags, out)
+        return
+    messages_times_table(moving, at, matrix, n_tags, out)
+    messages_times_lanes(still, still_at, moved, n_tags, scratch)
     for j in range(0, n_tags * N_LANES, N_LANES):
         store(out, j, load(out, j) + load(scratch, j))
 

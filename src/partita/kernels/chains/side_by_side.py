@@ -7,6 +7,8 @@ nothing. Fewer than `N_TILE` tags have as many slots, since sums are computed in
 without a tag hold zeros.
 """
 
+import numpy as np
+
 from partita.kernels.jit import inlined, pasted, step
 from partita.kernels.simd.lanes import (
     N_LANES,
@@ -112,10 +114,13 @@ def shifted(rows, j):
 
 
 @step
-def read_unary(scores, part_offsets, members, first, lengths, n_tags, shift, ends, ratio, at):
+def read_unary(
+    scores, part_offsets, members, first, lengths, n_tags, shift, ends, ratio, at, values
+):
     """ratio[t, j] = exp(unary - shift) from `at` on, 0 behind the end of a sentence.
 
-    Fills shift and ends, the largest score and the number of words of each lane.
+    Fills shift and ends, the largest score and the number of words of each lane; and, unless
+    `values` is None, values = unary - shift, 0 where that is -inf.
     """
     for k in range(N_LANES):
         shift[k] = largest(scores, part_offsets[members[first + k]], lengths[k] * n_tags)
@@ -125,10 +130,15 @@ def read_unary(scores, part_offsets, members, first, lengths, n_tags, shift, end
         rows = unary_rows(part_offsets, members, first, lengths, t, n_tags)
         row, is_word = at + t * slots * N_LANES, last > float(t)
         for j in range(n_tags):
-            weight = exponential(gather(scores, shifted(rows, j)) - shifts)
-            store(ratio, row + j * N_LANES, select(is_word, weight, 0.0))
+            value = gather(scores, shifted(rows, j)) - shifts
+            store(ratio, row + j * N_LANES, select(is_word, exponential(value), 0.0))
+            if values is not None:
+                cell = row - at + j * N_LANES
+                store(values, cell, select(value > -np.inf, value, 0.0))
         for j in range(n_tags, slots):
             store(ratio, row + j * N_LANES, broadcast(0.0))
+            if values is not None:
+                store(values, row - at + j * N_LANES, broadcast(0.0))
 
 
 @step

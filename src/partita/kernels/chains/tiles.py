@@ -46,6 +46,31 @@ def messages_times_table(messages, at, table, n_tags, out):
         store_three(out, place + 6 * N_LANES, g, h, i)
 
 
+@inlined
+def moving_times_table(moving, at, table, still, still_at, moved, n_tags, out):
+    """out = moving table + still moved: two such sums in one, for the derivative of the first."""
+    stride, zero = table_stride(n_tags), broadcast(0.0)
+    for column in range(0, stride, N_COLUMNS):
+        first = min(column, stride - N_COLUMNS)
+        a, b, c, d, e, f, g, h, i = zero, zero, zero, zero, zero, zero, zero, zero, zero
+        for k in range(n_tags):
+            cell, message = k * stride + first, load(moving, at + k * N_LANES)
+            other = load(still, still_at + k * N_LANES)
+            a = fma(spread(moved, cell), other, fma(spread(table, cell), message, a))
+            b = fma(spread(moved, cell + 1), other, fma(spread(table, cell + 1), message, b))
+            c = fma(spread(moved, cell + 2), other, fma(spread(table, cell + 2), message, c))
+            d = fma(spread(moved, cell + 3), other, fma(spread(table, cell + 3), message, d))
+            e = fma(spread(moved, cell + 4), other, fma(spread(table, cell + 4), message, e))
+            f = fma(spread(moved, cell + 5), other, fma(spread(table, cell + 5), message, f))
+            g = fma(spread(moved, cell + 6), other, fma(spread(table, cell + 6), message, g))
+            h = fma(spread(moved, cell + 7), other, fma(spread(table, cell + 7), message, h))
+            i = fma(spread(moved, cell + 8), other, fma(spread(table, cell + 8), message, i))
+        place = first * N_LANES
+        store_three(out, place, a, b, c)
+        store_three(out, place + 3 * N_LANES, d, e, f)
+        store_three(out, place + 6 * N_LANES, g, h, i)
+
+
 @step
 def pair_sums(left, left_at, right, right_at, n_terms, n_tags, out):
     """out[i, j, lane] = sum_t left[t, i, lane] right[t+1, j, lane], from the given places on.
