@@ -14,7 +14,9 @@ from partita.distribution.base import Distribution
 from partita.distribution.entropies import NEAR_ONE, places
 from partita.torch.forms import Leaf, Template, as_array, integers, leaves, placed, plain
 from partita.torch.functions import (
+    NO_ENDS,
     CovarianceProduct,
+    Ends,
     Flatten,
     LogPartition,
     LogProb,
@@ -101,13 +103,19 @@ class TensorDistribution:
         # It knows better what is wrong.
         return dict(cls.__signature__.bind(*arguments, **options).arguments)
 
-    def _hold(self, p: Distribution, template: Template, tensors: Sequence[Tensor]) -> None:
+    def _hold(
+        self,
+        p: Distribution,
+        template: Template,
+        tensors: Sequence[Tensor],
+        ends: Ends = NO_ENDS,
+    ) -> None:
         """Take over a distribution on arrays and the tensors of its scores (see `Source`)."""
         for made_of_others in ("_engine", "_source"):
             self.__dict__.pop(made_of_others, None)
         self._kept_flat: Tensor | None = None
         self.numpy = p
-        self._given, self._tensors = template, tensors
+        self._given, self._tensors, self._ends = template, tensors, ends
 
     def _with(self, p: Distribution, flat: Tensor) -> Self:
         """Other scores of the same form."""
@@ -219,7 +227,7 @@ class TensorDistribution:
         >>> p.log_prob([1]).exp().round(decimals=3)
         tensor(0.7500)
         """
-        counts = torch.from_numpy(self.numpy.counts(plain(structure)))
+        counts = self.numpy.counts(plain(structure))
         return self._first(LogProb.apply(self._source, counts, self._leaf, *self._tensors))
 
     @property
@@ -268,7 +276,7 @@ class TensorDistribution:
 
     @cached_property
     def _source(self) -> Source:
-        return Source(self.numpy, self._engine, self._given)
+        return Source(self.numpy, self._engine, self._given, self._ends)
 
     @property
     def _flat(self) -> Tensor:

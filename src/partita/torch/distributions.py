@@ -15,7 +15,7 @@ from partita.distribution import (
 )
 from partita.torch.base import TensorDistribution
 from partita.torch.forms import as_tensor
-from partita.torch.functions import Include
+from partita.torch.functions import Ends
 
 
 class ProjectiveTree(TensorDistribution, of=projective_tree.ProjectiveTree, parts="arcs"):
@@ -95,8 +95,8 @@ class LinearChain(TensorDistribution, of=linear_chain.LinearChain, parts=linear_
         self, *arguments: Any, start: Any = None, stop: Any = None, **options: Any
     ) -> None:
         super().__init__(*arguments, start=start, stop=stop, **options)
-        if start is not None or stop is not None:
+        given: list[torch.Tensor] = [as_tensor(end) for end in (start, stop) if end is not None]
+        if given:
             chains: Any = self.numpy.structures
-            ends = tuple(torch.from_numpy(parts) for parts in chains.end_parts)
-            given = (None if scores is None else as_tensor(scores) for scores in (start, stop))
-            self._hold(self.numpy, None, [Include.apply(self._flat, ends, *given)])
+            ends = Ends(chains.end_parts, (start is not None, stop is not None))
+            self._hold(self.numpy, self._given, [*self._tensors, *given], ends)

@@ -12,9 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, IntArray
 from partita.distribution.base import Distribution
 from partita.kernels import parts
+from partita.structures.slopes import merged, single_slopes
 from partita.torch.forms import Leaf, Template, as_array, placed, tensors_of
 
 
@@ -72,11 +73,40 @@ class Shape(torch.autograd.Function):
         return None, None, Flatten.apply(ctx.p, ctx.template, None, *slopes)
 
 
+class Ends(NamedTuple):
+    """Scores of first and last tags, which the scores of the words there include."""
+
+    parts: tuple[IntArray, IntArray]
+    """The parts of the tags of each sentence's first and last word, a row a sentence."""
+    is_given: tuple[bool, bool]
+    """Whether there are `start` and `stop`."""
+
+    @property
+    def n_tensors(self) -> int:
+        """How many of the two there are."""
+        return sum(self.is_given)
+
+    def include(self, flat: Tensor, given: Sequence[Tensor]) -> Tensor:
+        """A vector over parts, as a function of what it includes too."""
+        scores, rows = iter(given), tuple(map(torch.from_numpy, self.parts))
+        included: Tensor = Include.apply(
+            flat, rows, *(next(scores) if is_given else None for is_given in self.is_given)
+        )
+        return included
+
+    def rows(self) -> list[IntArray]:
+        """The parts of those that there are."""
+        return [rows for rows, is_given in zip(self.parts, self.is_given, strict=True) if is_given]
+
+
+NO_ENDS = Ends((np.zeros((0, 0), dtype=np.int64),) * 2, (False, False))
+
+
 class Source(NamedTuple):
     """Where flat scores come from: tensors in a form, or without a template one flat tensor.
 
-    What training asks for goes from the caller's tensors to numbers in one function, since each
-    one more costs as much as the trees of a few sentences.
+    What training asks for goes from the caller's tensors to numbers in one function, and back in
+    one pass over the parts, since each one more costs as much as the trees of a few sentences.
     """
 
     p: Distribution
@@ -84,29 +114,58 @@ class Source(NamedTuple):
     engine: Distribution
     """What answers questions on flat vectors."""
     template: Template = None
+    ends: Ends = NO_ENDS
+    """Of a chain; their tensors come behind those in the form."""
 
     def flat(self, tensors: Sequence[Tensor]) -> Tensor:
         """One vector over parts."""
         if self.template is None:
             return tensors[0]
-        flat: Tensor = Flatten.apply(self.p, self.template, self.p.scores, *tensors)
-        return flat
+        n_shaped = len(tensors) - self.ends.n_tensors
+        shaped, given = tensors[:n_shaped], tensors[n_shaped:]
+        flat: Tensor = Flatten.apply(self.p, self.template, self.p.scores, *shaped)
+        return self.ends.include(flat, given) if given else flat
 
-    def slopes(self, flat: Tensor) -> tuple[Tensor, ...]:
+    def slopes(
+        self, slope: Tensor, tensors: Sequence[Tensor], counts: FloatArray | None = None
+    ) -> tuple[Tensor, ...]:
+        """Gradients in the tensors of slope * A, or of slope * (<counts, scores> - A)."""
+        if torch.is_grad_enabled():
+            # To be differentiated again, so by functions that know how.
+            moved: Tensor = Marginals.apply(self.engine, self.flat(tensors))
+            moved = moved if counts is None else torch.from_numpy(counts) - moved
+            return self._spread(times(self.engine, slope, moved), tensors)
+        marginals = self.engine.inference.marginals
+        parts = marginals if counts is None else counts - marginals
+        if self.template is not None and all(map(is_single, tensors)):
+            factors = np.ascontiguousarray(slope.numpy(), dtype=np.float64)
+            found = single_slopes(self.p.structures, self.p._form, parts, factors)
+            if found is not None:
+                found += [
+                    merged(parts, factors, rows[:, 0].copy(), rows.shape[1:])
+                    for rows in self.ends.rows()
+                ]
+                return tuple(map(torch.from_numpy, found))
+        in_place = counts is not None
+        moved = times(self.engine, slope, torch.from_numpy(parts), in_place=in_place)
+        return self._spread(moved, tensors)
+
+    def _spread(self, flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """A gradient in the flat scores as those in the tensors."""
         if self.template is None:
             return (flat,)
-        if not torch.is_grad_enabled():
-            return shaped_tensors(self.p, self.template, flat)
-        slopes: tuple[Tensor, ...] = Shape.apply(self.p, self.template, flat)
-        return slopes
+        shape = Shape.apply if torch.is_grad_enabled() else shaped_tensors
+        shaped: tuple[Tensor, ...] = shape(self.p, self.template, flat)
+        likes = tensors[len(shaped) :]
+        return *shaped, *(
+            flat[torch.from_numpy(rows)].sum(dim=0).to(like)
+            for rows, like in zip(self.ends.rows(), likes, strict=True)
+        )
 
-    def marginals(self, tensors: Sequence[Tensor]) -> Tensor:
-        """Flat marginals; to be differentiated again only where a backward pass says so."""
-        if not torch.is_grad_enabled():
-            return torch.from_numpy(self.engine.inference.marginals)
-        marginals: Tensor = Marginals.apply(self.engine, self.flat(tensors))
-        return marginals
+
+def is_single(tensor: Tensor) -> bool:
+    """Whether it is what networks have on a processor."""
+    return bool(tensor.dtype == torch.float32) and tensor.device.type == "cpu"
 
 
 class LogPartition(torch.autograd.Function):
@@ -121,9 +180,7 @@ class LogPartition(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:
-        source = ctx.source
-        slopes = times(source.engine, slope, source.marginals(ctx.tensors))
-        return None, None, *source.slopes(slopes)
+        return None, None, *ctx.source.slopes(slope, ctx.tensors)
 
 
 class LogProb(torch.autograd.Function):
@@ -133,24 +190,22 @@ class LogProb(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, source: Source, counts: Tensor, leaf: Leaf, *tensors: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, source: Source, counts: FloatArray, leaf: Leaf, *tensors: Tensor
+    ) -> Tensor:
         p = source.engine
         sums = np.empty(p.structures.n_sentences)
-        parts.sum_products(counts.numpy(), p.scores, p.structures.part_offsets, sums)
+        parts.sum_products(counts, p.scores, p.structures.part_offsets, sums)
         if -np.inf in sums:
             # The score of a part that is forbidden has no say.
-            counts = torch.where(torch.from_numpy(p.scores) == -torch.inf, 0.0, counts)
+            counts = np.where(p.scores == -np.inf, 0.0, counts)
         ctx.source, ctx.tensors, ctx.counts = source, tensors, counts
         sums -= p.inference.log_partition
         return torch.tensor(sums, dtype=leaf.dtype, device=leaf.device)
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:
-        source = ctx.source
-        difference = ctx.counts - source.marginals(ctx.tensors)
-        in_place = not torch.is_grad_enabled()
-        slopes = times(source.engine, slope, difference, in_place=in_place)
-        return None, None, None, *source.slopes(slopes)
+        return None, None, None, *ctx.source.slopes(slope, ctx.tensors, ctx.counts)
 
 
 class Marginals(torch.autograd.Function):

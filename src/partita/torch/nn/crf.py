@@ -144,7 +144,8 @@ class CRF(torch.nn.Module):
             start = start.masked_fill(self._forbidden_first, -torch.inf)
             pairwise = pairwise.masked_fill(self._forbidden_pairwise, -torch.inf)
             stop = stop.masked_fill(self._forbidden_last, -torch.inf)
-        return LinearChain(words.emissions, pairwise, start=start, stop=stop, n_words=words.n_words)
+        n_words = None if words.is_full else words.n_words
+        return LinearChain(words.emissions, pairwise, start=start, stop=stop, n_words=n_words)
 
     def _words(self, emissions: Tensor, mask: Tensor | None) -> "_MaskedWords":
         if emissions.dim() != 3 or emissions.shape[2] != self.num_tags:
@@ -152,11 +153,11 @@ class CRF(torch.nn.Module):
                 f"emissions have shape {tuple(emissions.shape)}; expected three axes, the last "
                 f"of {self.num_tags} tags."
             )
-        present, emissions = as_mask(mask, emissions), self._turned(emissions)
         if mask is None:
+            emissions = self._turned(emissions)
             n_words = torch.full((len(emissions),), emissions.shape[1])
             return _MaskedWords(emissions, n_words, None, is_full=True)
-        return _words(emissions, self._turned(present))
+        return _words(self._turned(emissions), self._turned(as_mask(mask, emissions)))
 
     def _turned(self, values: Tensor) -> Tensor:
         """Between the caller's order of sentences and words and ours; its own inverse."""
