@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita.arrays import FloatArray
+from partita.kernels.bitext import n_grams as gram_kernels
 
 Words = Sequence[str]
 MOST_WORDS = 4
@@ -133,10 +134,7 @@ def pairwise_bleu(translations: Sequence[Words], references: Sequence[Words]) ->
 
 
 def _common(translations: Sequence[Words], references: Sequence[Words]) -> Iterator[FloatArray]:
-    """How many n-grams of each translation each reference has too, (n, m), for each order.
-
-    min(a, b) = sum over t of [a >= t] [b >= t], so that matrix products do it.
-    """
+    """How many n-grams of each translation each reference has too, (n, m), for each order."""
     sentences, known = [*translations, *references], dict[str, int]()
     words = np.array(
         [known.setdefault(word, len(known)) for each in sentences for word in each], dtype=np.int64
@@ -157,13 +155,12 @@ def _common(translations: Sequence[Words], references: Sequence[Words]) -> Itera
             longer = grams[kept] * len(known) + words[places + order - 1]
             grams = np.unique(longer, return_inverse=True)[1]
         n_grams = int(grams.max(initial=-1)) + 1
-        cells = np.bincount(rows[places] * n_grams + grams, minlength=len(sentences) * n_grams)
-        table = cells.reshape(len(sentences), n_grams)
-        ours, theirs = table[: len(translations)], table[len(translations) :]
-        common = np.zeros((len(ours), len(theirs)))
-        for least in range(1, int(min(ours.max(initial=0), theirs.max(initial=0))) + 1):
-            common += (ours >= least).astype(np.float32) @ (theirs >= least).astype(np.float32).T
-        yield common
+        cells, counts = np.unique(rows[places] * n_grams + grams, return_counts=True)
+        row, own = np.divmod(cells, max(n_grams, 1))
+        offsets = np.searchsorted(row, np.arange(len(sentences) + 1))
+        found = np.empty((len(translations), len(references)))
+        gram_kernels.common(own, counts, offsets, n_grams, found)
+        yield found
 
 
 def corpus_chrf(translations: Sequence[Words], references: Sequence[Words]) -> float:

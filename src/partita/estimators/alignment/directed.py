@@ -60,7 +60,7 @@ class DirectedModel(ABC):
         """
         first = 0 if empty_word else 1
         found = []
-        for sources, targets in _blocks(source, target):
+        for sources, targets in blocks(source, target):
             flat, _ = self._posteriors(sources, targets)
             shapes = list(
                 zip((sources.n_words + 1).tolist(), targets.n_words.tolist(), strict=True)
@@ -74,13 +74,13 @@ class DirectedModel(ABC):
 
     def log_likelihood(self, source: Numbered, target: Numbered) -> FloatArray:
         """log p(target | source) of each pair, the alignment summed out."""
-        found = [self._posteriors(*block)[1] for block in _blocks(source, target)]
+        found = [self._posteriors(*block)[1] for block in blocks(source, target)]
         return np.concatenate([np.zeros(0), *found])
 
     def best(self, source: Numbered, target: Numbered) -> list[IntArray]:
         """The likeliest alignment of each pair: the source place of each target word, or -1."""
         found = []
-        for sources, targets in _blocks(source, target):
+        for sources, targets in blocks(source, target):
             flat, ends = self._best(sources, targets), targets.offsets.tolist()
             found += [flat[begin:end] for begin, end in zip(ends[:-1], ends[1:], strict=True)]
         return found
@@ -138,7 +138,7 @@ def _shape(source: Numbered, target: Numbered) -> tuple[IntArray, IntArray, IntA
     return offsets_of(n_source * target.n_words), n_source, target.n_words
 
 
-def _blocks(source: Numbered, target: Numbered) -> Iterator[tuple[Numbered, Numbered]]:
+def blocks(source: Numbered, target: Numbered) -> Iterator[tuple[Numbered, Numbered]]:
     """Pairs in runs that do not take too much memory."""
     sizes = ((source.n_words + 1) * target.n_words).tolist()
     start, total = 0, 0

@@ -10,6 +10,7 @@ import numpy as np
 
 from partita.arrays import Array, IntArray
 from partita.estimators import files
+from partita.estimators.alignment.directed import blocks
 from partita.estimators.alignment.em import EmCourse, learn_directions
 from partita.estimators.alignment.material import PairMaterial
 from partita.estimators.alignment.model1 import WordTable
@@ -17,6 +18,7 @@ from partita.estimators.alignment.proposals import Proposals
 from partita.estimators.groups import Runs
 from partita.features.word_pairs import PROPOSAL_VALUES, logarithms
 from partita.kept import kept_array
+from partita.kernels.bitext import model1
 from partita.text.views import end
 from partita.text.word_vocabulary import N_RESERVED, NULL, UNKNOWN, Numbered, WordVocabulary
 
@@ -162,20 +164,14 @@ def _inserted(
 ) -> tuple[Counter[int], Counter[tuple[int, int]]]:
     """How often each target word is inserted, and behind which source words (0 for none)."""
     anywhere, behind = Counter[int](), Counter[tuple[int, int]]()
-    for index in range(len(source)):
-        words, others = source[index], target[index]
-        if not len(words) or not len(others):
-            continue
-        table = forward.matrix(words, others)
-        partner = table.argmax(axis=0)
-        strength = table[partner, np.arange(len(others))]
-        for place in set(partner.tolist()):
-            held = np.flatnonzero(partner == place)
-            if place != 0:
-                held = np.delete(held, strength[held].argmax())
-            lost = others[held].tolist()
-            anywhere.update(lost)
-            behind.update((int(words[place - 1]) if place else NULL, word) for word in lost)
+    for x, y in blocks(source, target):
+        partners, words = np.empty((2, len(y.numbers)), dtype=np.int64)
+        count = model1.without_partner(
+            forward.cells(x, y), x.numbers, x.offsets, y.numbers, y.offsets, partners, words
+        )
+        lost = words[:count].tolist()
+        anywhere.update(lost)
+        behind.update(zip(partners[:count].tolist(), lost, strict=True))
     return anywhere, behind
 
 

@@ -118,3 +118,42 @@ def best(values, cell_offsets, n_source, n_target, out):
                     place = i
             out[word] = place - 1
             word += 1
+
+
+@kernel
+def without_partner(values, source, source_offsets, target, target_offsets, partners, words):
+    """Target words whose likeliest source word is the empty one, or has a likelier partner.
+
+    `values` are the probabilities of all cells, the empty word in the first row of each pair. Fills
+    in the words and the source word that each of them has, 0 for the empty one, by pair, then by
+    place in the source; returns how many there are. The first of equals wins.
+    """
+    longest = 0
+    for pair in range(len(source_offsets) - 1):
+        longest = max(longest, target_offsets[pair + 1] - target_offsets[pair])
+    chosen = np.empty(longest, dtype=np.int64)
+    first, count = 0, 0
+    for pair in range(len(source_offsets) - 1):
+        begin, m = target_offsets[pair], target_offsets[pair + 1] - target_offsets[pair]
+        n = source_offsets[pair + 1] - source_offsets[pair]
+        for j in range(m):
+            chosen[j] = 0
+            for i in range(1, n + 1):
+                if values[first + i * m + j] > values[first + chosen[j] * m + j]:
+                    chosen[j] = i
+        # A sentence without words has nothing to be without a partner.
+        for place in range(n + 1 if n > 0 else 0):
+            strongest = -1
+            for j in range(m if place > 0 else 0):
+                row = first + place * m
+                if chosen[j] == place and (
+                    strongest < 0 or values[row + j] > values[row + strongest]
+                ):
+                    strongest = j
+            for j in range(m):
+                if chosen[j] == place and j != strongest:
+                    partners[count] = source[source_offsets[pair] + place - 1] if place > 0 else 0
+                    words[count] = target[begin + j]
+                    count += 1
+        first += (n + 1) * m
+    return count
