@@ -29,6 +29,7 @@ from partita.training import AdaGrad, build_corpus
 from partita.training.optimisers import CorpusProblem
 
 TREEBANKS = {"EWT": EWT, "Basque": BASQUE, "Greek": GREEK}
+DECODERS = ("best", "risk", "joint")
 N_CANDIDATES = 32
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Of the second order, in what candidates are compared by."""
@@ -47,9 +48,11 @@ def accuracy(data: Path, name: str, most: int | None) -> Table:
         began = time.process_time()
         parser = pt.DependencyParser(progress=False, workers=1, **options).fit(train)
         seconds = time.process_time() - began
-        table.add(order=order, **figures(parser, dev), **{"training, CPU s": round(seconds)})
+        for decoder in DECODERS:
+            found = figures(parser, dev, decoder=decoder)
+            table.add(order=order, decoder=decoder, **found, **{"training, CPU s": round(seconds)})
+            print(name, table.rows[-1], file=sys.stderr)
         parsers[order] = parser
-        print(name, table.rows[-1], file=sys.stderr)
     if name != "EWT":
         rescored(table, parsers["first"], parsers["second"], dev)
     return table

@@ -284,6 +284,20 @@ def test_relations_together_with_arcs(run, tmp_path):
     assert (status, out) == (0, conllu(TREES[:5]))
 
 
+def test_the_second_order_and_arcs_that_cross(run, tmp_path):
+    crossing = conllu(["a/DET/3/det b/NOUN/4/obj c/VERB/0/root d/ADJ/3/advcl"] * 9)
+    (tmp_path / "crossing.conllu").write_text(crossing)
+    options = f"--order 2 --sibling-bits 8 --max-iterations 12 {SMALL}"
+    paths = {"model": tmp_path / "model", "data": tmp_path / "crossing.conllu"}
+    assert run(f"train parser train.conllu {{data}} -o {{model}} {options}", **paths)[0] == 0
+    # One sentence in three is far more than the share from which on labels remember.
+    for data, trees in ((paths["data"], crossing), ("train.conllu", conllu(TREES))):
+        status, out, _ = run("predict {model} {given}", given=data, **paths)
+        assert (status, out) == (0, trees)
+    status, out, _ = run("inspect {model}", **paths)
+    assert "2: arcs and pairs of siblings" in out
+
+
 def test_a_table_of_rules_and_its_share(run, tmp_path):
     (tmp_path / "table").write_text("ROOT\tVERB\nVERB\tNOUN\nNOUN\tDET\nNOUN\tADJ\n")
     line = (

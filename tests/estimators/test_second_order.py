@@ -167,3 +167,11 @@ def test_marks_that_mean_no_word_are_dropped():
     # Neither itself nor what hangs on it.
     heads, _ = lowered(np.array([2, 0, 1]), ["obj↑obj", "root", "obj"])
     assert heads.tolist() == [2, 0, 1]
+
+
+def test_a_column_that_is_blank_changes_nothing():
+    blank = [each.replaced("XPOS", ("_",) * len(each)) for each in made(20)]
+    options = {**OPTIONS, "max_iterations": 2, "n_models": 1}
+    plain, with_blank = (DependencyParser(**options).fit(each) for each in (made(20), blank))
+    np.testing.assert_array_equal(plain.weights_, with_blank.weights_)
+    np.testing.assert_array_equal(plain.label_weights_, with_blank.label_weights_)

@@ -6,6 +6,7 @@ from partita.text.arc_templates import DEFAULT, default_arc_templates, parse_arc
 from partita.text.fields import parse_role_field
 from partita.text.label_templates import default_label_templates
 from partita.text.stand_ins import with_stand_ins
+from partita.text.tree_words import read_tree_words, telling_columns
 
 ALL = ("FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "MARKER")
 
@@ -30,6 +31,9 @@ def test_templates_look_at_what_is_there(columns):
         ("head.UPOS[1] head.XPOS", ("FORM",), "head.FORM[1].lower.end2 head.FORM.shape"),
         ("head.UPOS head.XPOS", ("FORM", "XPOS"), "head.XPOS"),
         ("head.XPOS", ("FORM", "UPOS"), None),
+        ("head.XPOS[1] head.LEMMA", ("FORM", "UPOS", "FEATS"), "head.FEATS[1] head.FORM.lower"),
+        ("head.XPOS head.FEATS", ("LEMMA", "UPOS", "FEATS"), "head.FEATS"),
+        ("head.XPOS", ("FORM", "FEATS"), "head.FORM.shape"),
         ("head.UPOS between.UPOS=VERB", ("FORM",), None),
         ("head.FEATS.value:Case", ("FORM",), None),
         ("head.LEMMA", ("UPOS",), None),
@@ -38,3 +42,14 @@ def test_templates_look_at_what_is_there(columns):
 def test_what_stands_in(text, columns, expected):
     found = with_stand_ins(tuple(map(parse_role_field, text.split())), columns)
     assert expected == (None if found is None else " ".join(field.text for field in found))
+
+
+def test_columns_that_say_nothing_are_as_if_they_were_not_there():
+    rows = [("dogs", "NOUN", "_", "dog", "Number=Plur"), ("bark", "VERB", "_", "bark", "_")]
+    words = read_tree_words([rows, rows])
+    # No word marks another, so the column of markers is blank.
+    assert set(telling_columns(words)) == {"FORM", "UPOS", "LEMMA", "FEATS"}
+    assert telling_columns(read_tree_words([[("_", "_"), ("_", "_")]])) == ("FORM",)
+    found = default_arc_templates(telling_columns(words))
+    used = set().union(*(template.columns for template in found))
+    assert used == {"FORM", "UPOS", "LEMMA", "FEATS"}

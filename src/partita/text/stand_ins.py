@@ -12,10 +12,11 @@ def stand_ins(columns: Collection[str]) -> dict[str, tuple[str, str]]:
     """For columns that sentences lack, the column and view to look at instead.
 
     Where there are no tags at all, endings and shapes of words are what comes nearest; measured on
-    1,500 sentences of English, they raise the share of right heads from 49 % to 61 %.
+    1,500 sentences of English, they raise the share of right heads from 49 % to 61 %. Morphology is
+    the finer tag of a treebank that has no other.
 
-    >>> stand_ins(["FORM", "UPOS"])
-    {'LEMMA': ('FORM', 'lower')}
+    >>> stand_ins(["FORM", "UPOS", "FEATS"])
+    {'LEMMA': ('FORM', 'lower'), 'XPOS': ('FEATS', '')}
     """
     found = {}
     if "FORM" in columns:
@@ -24,6 +25,8 @@ def stand_ins(columns: Collection[str]) -> dict[str, tuple[str, str]]:
             found |= {"UPOS": CLASS, "XPOS": SHAPE}
     if "UPOS" not in columns and "XPOS" in columns:
         found["UPOS"] = ("XPOS", "")
+    if "UPOS" in columns and "FEATS" in columns:
+        found["XPOS"] = ("FEATS", "")
     return {name: instead for name, instead in found.items() if name not in columns}
 
 

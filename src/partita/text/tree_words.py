@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from partita.data.conllu import EMPTY
 from partita.data.sentences import Sentence
 from partita.text.markers import with_markers
 from partita.text.sentences import check_not_empty, has_columns, listed, where
@@ -41,6 +42,23 @@ def read_tree_words(sentences: Iterable[Any], columns: Sequence[str] | None = No
             f"{', '.join(TUPLES)}, as many of these as there are."
         )
     return with_markers(words)
+
+
+def telling_columns(words: Words) -> tuple[str, ...]:
+    """The form, and the columns that tell words apart: not those that are `_` or blank throughout.
+
+    Many treebanks have no tags of their own in XPOS, and default templates that look at it would
+    only take time and weights.
+
+    >>> rows = [("dogs", "NOUN", "_"), ("bark", "VERB", "_")]
+    >>> telling_columns(read_tree_words([rows]))
+    ('FORM', 'UPOS')
+    """
+    return tuple(
+        name
+        for name, column in words.columns.items()
+        if name == "FORM" or set(column.values) - {EMPTY, ""}
+    )
 
 
 def _with_columns(sentence: Any) -> Sentence:

@@ -36,7 +36,7 @@ from partita.text.known_values import KnownValues
 from partita.text.label_templates import default_label_templates
 from partita.text.markers import MARKER, with_sources
 from partita.text.sibling_templates import default_sibling_templates
-from partita.text.tree_words import NAMES, read_tree_words
+from partita.text.tree_words import NAMES, read_tree_words, telling_columns
 from partita.text.words import Words
 from partita.training import AdaGrad, Batch, Penalty, TrainingResult, build_corpus
 from partita.training.batches import CACHED_PARTS, cut
@@ -102,7 +102,7 @@ def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
     words = read_tree_words(material.sentences)
     labels = None
     if options.labels == "joint" and material.labels is not None:
-        templates = arc_label_templates(tuple(words.columns))
+        templates = arc_label_templates(telling_columns(words))
         maker = KeyMaker.learn(templates, words, options.min_count)
         labels = ArcLabels(_label_names(material), options.label_bits, maker)
         material = material.numbered(labels.numbers)
@@ -119,14 +119,14 @@ def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
 
 
 def _siblings(options: "DependencyParser", words: Words) -> Siblings:
-    templates = default_sibling_templates(tuple(words.columns))
+    templates = default_sibling_templates(telling_columns(words))
     maker = SiblingKeyMaker.learn(templates, words, options.min_count)
     return Siblings(maker, options.sibling_bits)
 
 
 def _templates(options: "DependencyParser", words: Words) -> tuple[ArcTemplate, ...]:
     if options.features is None:
-        return default_arc_templates(tuple(words.columns))
+        return default_arc_templates(telling_columns(words))
     templates = read_arc_templates(options.features)
     for name in columns_of(templates, NAMES):
         if name not in words.columns:
@@ -254,7 +254,7 @@ def _trained_labels(
     assert material.labels is not None
     order = material.order(options.seed)[: material.known.count(Known.ALL)]
     given = [name for index in order for name in material.labels[index]]
-    templates = default_label_templates(tuple(encoded.words.columns))
+    templates = default_label_templates(telling_columns(encoded.words))
     fields = [each.field for template in templates for each in template.fields]
     known = KnownValues.learn(encoded.words, fields, options.min_count)
     model = LabelModel(_label_names(material), options.label_bits, templates, known)

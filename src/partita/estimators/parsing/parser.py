@@ -105,7 +105,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
     )
     n_bits: int = option(23, "arcs have 2 to the power of this many weights", between(3, 28))
     sibling_bits: int = option(
-        22, "siblings have 2 to the power of this many weights", between(3, 28)
+        24, "siblings have 2 to the power of this many weights", between(3, 28)
     )
     labels: Literal["second", "joint"] | bool = option(
         "second",
