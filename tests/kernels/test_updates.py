@@ -18,6 +18,7 @@ def shrunk(values, thresholds):
 
 def plain(method, gradient, share, update, means_of, weights, squares, means):
     """New weights, squares and means of the touched weights whose gradient is not 0."""
+    share = share.astype(np.float64)
     g = update.normaliser * gradient + update.l2 * share * weights
     if method == "sgd":
         rate, step = update.rate, g
@@ -36,7 +37,9 @@ def plain(method, gradient, share, update, means_of, weights, squares, means):
 @pytest.mark.parametrize("method", ["sgd", "adagrad", "adam"])
 def test_lanes_follow_the_formulas(method, has_penalty, l1):
     rng = np.random.default_rng(0)
-    share = rng.random(N_WEIGHTS) + 1.0 if has_penalty else np.zeros(N_WEIGHTS)
+    share = np.zeros(N_WEIGHTS, dtype=np.float32)
+    if has_penalty:
+        share += rng.random(N_WEIGHTS).astype(np.float32) + 1.0
     penalty = (0.2, l1) if has_penalty else (0.0, 0.0)
     update = updates.Update(0.5, *penalty, rate=0.1, age=3.0)
     means_of = updates.Means(0.9, 0.99, 1e-8)
@@ -51,7 +54,9 @@ def test_lanes_follow_the_formulas(method, has_penalty, l1):
     ]
 
     arrays = [padded(vector) for vector in (weights, drift, squares, means)]
-    cleared, given = padded(gradient), padded(share) if has_penalty else np.zeros(0)
+    cleared, given = padded(gradient), np.zeros(0, dtype=np.float32)
+    if has_penalty:
+        given = padded(share).astype(np.float32)
     move = {"sgd": updates.sgd, "adagrad": updates.adagrad, "adam": updates.adam}[method]
     memory = arrays[2 : {"sgd": 2, "adagrad": 3, "adam": 4}[method]]
     rest = (means_of,) if method == "adam" else ()

@@ -114,7 +114,7 @@ def test_averages_are_averages(corpus):
     before = train(corpus, SGD(rate=0.3, n_iterations=1), penalty=PENALTY).weights
     seen, weights = [], before.copy()
     order = np.random.default_rng([0, 1]).permutation(len(corpus.batches))
-    share = corpus.support.shares[:N_WEIGHTS] / corpus.n_sentences
+    share = corpus.support.shares[:N_WEIGHTS].astype(np.float64) / corpus.n_sentences
     for index in order:
         gradient = np.zeros(N_WEIGHTS)
         corpus.add_mini_batch(weights, [index], 0, RunningTotals({}), gradient)

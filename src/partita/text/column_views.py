@@ -5,8 +5,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from partita.arrays import IntArray
 from partita.text.columns import Column
 from partita.text.keys import ABSENT
 from partita.text.views import find_parts
@@ -22,10 +22,10 @@ class ColumnViews:
     >>> seen.values["lower"]
     ['the', 'dog']
     >>> seen.codes(Column.of(["dog", "THE", "cat"]))["lower"]
-    array([[ 1,  0, -1]])
+    array([[ 1,  0, -1]], dtype=int32)
     >>> ColumnViews(["a|b", "c"], views=["each"]).codes(Column.of(["c", "b|a|a"]))["each"]
     array([[ 2,  1],
-           [-1,  0]])
+           [-1,  0]], dtype=int32)
     """
 
     def __init__(self, words: Sequence[str], views: Iterable[str]) -> None:
@@ -35,7 +35,7 @@ class ColumnViews:
         self.values: dict[str, list[str]] = {}
         self._functions = {view: find_parts(view) for view in views}
         self._value_ids: dict[str, dict[str, int]] = {}
-        self._tables: dict[str, IntArray] = {}
+        self._tables: dict[str, NDArray[np.int32]] = {}
         for view, function in self._functions.items():
             seen = list(map(function, self.words))
             values = list(dict.fromkeys(chain.from_iterable(seen)))
@@ -50,7 +50,7 @@ class ColumnViews:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = {**state, "_functions": {v: find_parts(v) for v in state["_functions"]}}
 
-    def codes(self, column: Column) -> Mapping[str, IntArray]:
+    def codes(self, column: Column) -> Mapping[str, NDArray[np.int32]]:
         """For each view its numbers at each word, (most things it sees in one, n).
 
         -1 where it sees nothing (more), or nothing known.
@@ -65,7 +65,7 @@ class ColumnViews:
         places = numbers[column.numbers]
         return {view: self._table(view, new)[:, places] for view in self._functions}
 
-    def _table(self, view: str, new: Sequence[str]) -> IntArray:
+    def _table(self, view: str, new: Sequence[str]) -> NDArray[np.int32]:
         known = self._tables[view]
         if not new:
             return known
@@ -73,15 +73,15 @@ class ColumnViews:
         n_rows = max(len(known), len(more))
         return np.hstack([_with_rows(known, n_rows), _with_rows(more, n_rows)])
 
-    def _numbers(self, view: str, seen: Sequence[Sequence[str]]) -> IntArray:
+    def _numbers(self, view: str, seen: Sequence[Sequence[str]]) -> NDArray[np.int32]:
         known = self._value_ids[view].get
         n_rows = max(map(len, seen), default=0)
         table = [
             [known(parts[row], ABSENT) if row < len(parts) else ABSENT for parts in seen]
             for row in range(n_rows)
         ]
-        return np.array(table, dtype=np.int64).reshape(n_rows, len(seen))
+        return np.array(table, dtype=np.int32).reshape(n_rows, len(seen))
 
 
-def _with_rows(table: IntArray, n_rows: int) -> IntArray:
+def _with_rows(table: NDArray[np.int32], n_rows: int) -> NDArray[np.int32]:
     return np.pad(table, ((0, n_rows - len(table)), (0, 0)), constant_values=ABSENT)

@@ -25,6 +25,8 @@ from partita.text.words import Form, Words
 
 KeyCounts = tuple[IntArray, IntArray]
 """The different keys of a template, in ascending order, and how often each occurs."""
+Ranks = NDArray[np.int32]
+"""The place of each word's key among these, -1 for none; (most that a word has, n_words)."""
 
 
 class TemplateFeatures(WordFeatures):
@@ -69,24 +71,19 @@ class TemplateFeatures(WordFeatures):
         """
         seen = _seen(templates, words)
         codes = FieldCodes(words, seen, _reach(templates))
-        combinations, found = [], []
-        for template in templates:
-            combination = Combination([codes.size(field) for field in template.fields])
-            keys = codes.keys(template, combination, learn=True)
-            known, inverse, counts = _unique(keys, combination.space)
-            known, inverse, counts = _frequent(known, inverse, counts, min_count)
-            combinations.append(combination)
-            found.append((known, inverse, counts))
-        numbers = _numbered(templates, [counts for _, _, counts in found])
+        combinations, found, ranks = _looked_up(templates, codes, min_count)
+        del codes
+        numbers = _numbered(templates, [counts for _, counts in found])
         tables = [
             KeyTable(known, number, combination.space)
-            for (known, _, _), number, combination in zip(found, numbers, combinations, strict=True)
-        ]
-        columns = [
-            np.append(number, np.int32(ABSENT))[inverse]  # (things that a view sees, words)
-            for (_, inverse, _), number in zip(found, numbers, strict=True)
+            for (known, _), number, combination in zip(found, numbers, combinations, strict=True)
         ]
         features = cls(templates, seen, combinations, tables)
+        # What is as long as the text is given back as soon as it was looked at.
+        columns = (
+            np.append(number, np.int32(ABSENT))[ranks.pop(0)]  # (things that a view sees, words)
+            for number in numbers
+        )
         return features, features._encoded(words.n_words, columns)
 
     @classmethod
@@ -113,12 +110,12 @@ class TemplateFeatures(WordFeatures):
     def encode(self, words: Words) -> Encoded:
         """The known attributes of new sentences."""
         codes = FieldCodes(words, self.seen, _reach(self.templates))
-        columns = [
+        columns = (
             table.attributes(codes.keys(template, combination))
             for template, combination, table in zip(
                 self.templates, self._combinations, self._tables, strict=True
             )
-        ]
+        )
         return self._encoded(words.n_words, columns)
 
     def name(self, attribute: int, *, transition: bool = False) -> str:
@@ -203,13 +200,13 @@ class TemplateFeatures(WordFeatures):
             kept_array({"numbers": table.numbers}, "numbers", np.int32, None, below=size)
         return features
 
-    def _encoded(self, n_words: IntArray, columns: Sequence[NDArray[np.int32]]) -> Encoded:
+    def _encoded(self, n_words: IntArray, columns: Iterable[NDArray[np.int32]]) -> Encoded:
         kinds = [template.transition for template in self.templates]
         n_all = int(n_words.sum())
         found: dict[bool, list[NDArray[np.int32]]] = {False: [], True: []}
         for table, transition in zip(columns, kinds, strict=True):
             found[transition] += list(table)
-        words = _rows(found[False], n_all)
+        words = _rows(found.pop(False), n_all)
         if _one_table(self.templates):
             return Encoded(n_words, words)
         # The step to a word belongs to it; the first word of a sentence has none.
@@ -295,29 +292,44 @@ def _one_table(templates: Iterable[Template]) -> bool:
     return len(steps) == 1 and not steps[0].fields
 
 
-def _unique(keys: IntArray, space: int) -> tuple[IntArray, IntArray, IntArray]:
+def _looked_up(
+    templates: Sequence[Template], codes: FieldCodes, min_count: int
+) -> tuple[list[Combination], list[KeyCounts], list[Ranks]]:
+    """How each template combines codes, the keys that occur often enough, and the words' own."""
+    combinations, found, all_ranks = [], [], []
+    for template in templates:
+        combination = Combination([codes.size(field) for field in template.fields])
+        keys = codes.keys(template, combination, learn=True)
+        known, ranks, counts = _frequent(*_unique(keys, combination.space), min_count)
+        combinations.append(combination)
+        found.append((known, counts))
+        all_ranks.append(ranks)
+    return combinations, found, all_ranks
+
+
+def _unique(keys: IntArray, space: int) -> tuple[IntArray, Ranks, IntArray]:
     """The different keys in order, for each place its rank (-1 for none), and their counts."""
     present = keys >= 0
     if space <= 4 * keys.size + 2**16:
         all_counts = np.bincount(keys[present], minlength=space)
         known = np.flatnonzero(all_counts)
-        table = np.full(space + 1, ABSENT, dtype=np.int64)
-        table[known] = np.arange(len(known))
+        table = np.full(space + 1, ABSENT, dtype=np.int32)
+        table[known] = np.arange(len(known), dtype=np.int32)
         return known, table[keys], all_counts[known]
     known, inverse, counts = np.unique(keys[present], return_inverse=True, return_counts=True)
-    places = np.full(keys.shape, ABSENT, dtype=np.int64)
+    places = np.full(keys.shape, ABSENT, dtype=np.int32)
     places[present] = inverse
     return known, places, counts
 
 
 def _frequent(
-    known: IntArray, places: IntArray, counts: IntArray, min_count: int
-) -> tuple[IntArray, IntArray, IntArray]:
+    known: IntArray, places: Ranks, counts: IntArray, min_count: int
+) -> tuple[IntArray, Ranks, IntArray]:
     """Only the keys with enough occurrences."""
     if min_count <= 1:
         return known, places, counts
     kept = counts >= min_count
-    new = np.append(np.where(kept, np.cumsum(kept) - 1, ABSENT), ABSENT)
+    new = np.append(np.where(kept, np.cumsum(kept) - 1, ABSENT), ABSENT).astype(np.int32)
     return known[kept], new[places], counts[kept]
 
 
@@ -337,11 +349,12 @@ def _numbered(templates: Sequence[Template], counts: Sequence[IntArray]) -> list
     return numbers
 
 
-def _rows(columns: Sequence[NDArray[np.int32]], n_rows: int) -> Attributes:
-    """Attributes from one number (or -1) of each template for each row."""
+def _rows(columns: list[NDArray[np.int32]], n_rows: int) -> Attributes:
+    """Attributes from one number (or -1) of each template for each row; empties the list."""
     if not columns:
         return Attributes(np.zeros(0, dtype=np.int32), np.zeros(n_rows + 1, dtype=np.int64))
     table = np.stack(columns, axis=1)
+    columns.clear()
     present = table >= 0
     offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(present.sum(axis=1))])
     return Attributes(table[present], offsets)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partita.arrays import IntArray
 from partita.text.column_views import ColumnViews
@@ -15,12 +16,12 @@ class FieldCodes:
     """What fields see at every word of some sentences, as codes."""
 
     def __init__(self, words: Words, seen: Mapping[str, ColumnViews], reach: int) -> None:
-        self._codes = {name: views.codes(words.columns[name]) for name, views in seen.items()}
+        self._codes = {name: dict(views.codes(words.columns[name])) for name, views in seen.items()}
         self._seen = seen
         self._reach = reach
         self._n_words = words.n_words
         self._places: dict[int, IntArray] = {}
-        self._extended: dict[tuple[str, str], IntArray] = {}
+        self._extended: dict[tuple[str, str], NDArray[np.int32]] = {}
 
     def size(self, field: Field) -> int:
         """Codes of a field are below this."""
@@ -34,17 +35,19 @@ class FieldCodes:
             return np.zeros((1, int(self._n_words.sum())), dtype=np.int64)
         return combination.keys([self._at(field) for field in template.fields], learn=learn)
 
-    def _at(self, field: Field) -> IntArray:
+    def _at(self, field: Field) -> NDArray[np.int32]:
         column = (str(field.column), field.view)
         if column not in self._extended:
             size = len(self._seen[column[0]].values[field.view])
-            codes = self._codes[column[0]][field.view]
+            # From now on the extended ones are there.
+            codes = self._codes[column[0]].pop(field.view)
+            n_inside = codes.shape[1]
             # What lies outside is one thing, even for a view that sees none or several inside.
-            outside = np.full((max(len(codes), 1), 2 * self._reach), ABSENT)
-            outside[0] = size + np.arange(2 * self._reach)
-            inside = np.full((len(outside), codes.shape[1]), ABSENT)
-            inside[: len(codes)] = codes
-            self._extended[column] = np.hstack([inside, outside])
+            shape = max(len(codes), 1), n_inside + 2 * self._reach
+            extended = np.full(shape, ABSENT, dtype=np.int32)
+            extended[: len(codes), :n_inside] = codes
+            extended[0, n_inside:] = size + np.arange(2 * self._reach)
+            self._extended[column] = extended
         return self._extended[column][:, self._offset(field.offset)]
 
     def _offset(self, offset: int) -> IntArray:

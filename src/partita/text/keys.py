@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ class Combination:
         self.space = 1
         """Keys are below this."""
 
-    def keys(self, codes: Sequence[IntArray], *, learn: bool = False) -> IntArray:
+    def keys(self, codes: Sequence[NDArray[np.integer[Any]]], *, learn: bool = False) -> IntArray:
         """A key for each place; with `learn`, these are the training data."""
         keys = np.zeros(codes[0].shape if codes else 1, dtype=np.int64)
         replaced, self.space = 0, 1

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, FloatArray, IntArray, SingleArray
 from partita.features.base import FeatureMap
 from partita.kernels.weights import updates
 from partita.training.interruption import break_if_interrupted
@@ -31,10 +31,15 @@ class Support:
         return blocks[: updates.unpack(union, *_BYTES, blocks)]
 
     @cached_property
-    def shares(self) -> FloatArray:
+    def shares(self) -> SingleArray:
         """One over the fraction of batches that touch each weight, 0 where none does; `padded`."""
-        visits = padded(self.visits)
-        return np.divide(float(len(self.bits)), visits, out=visits, where=visits > 0)
+        visits = self.visits
+        shares = np.zeros(padded_size(len(visits)), dtype=np.float32)
+        np.divide(
+            float(len(self.bits)), visits, out=shares[: len(visits)], where=visits > 0,
+            casting="same_kind",
+        )  # fmt: skip
+        return shares
 
 
 def padded(vector: Array) -> FloatArray:
@@ -43,9 +48,18 @@ def padded(vector: Array) -> FloatArray:
     >>> padded(np.ones(9)).shape
     (16,)
     """
-    copy = np.empty(-(-len(vector) // updates.WIDTH) * updates.WIDTH)
+    copy = np.empty(padded_size(len(vector)))
     copy[: len(vector)], copy[len(vector) :] = vector, 0.0
     return copy
+
+
+def padded_size(size: int) -> int:
+    """The number of weights in whole blocks that hold so many.
+
+    >>> padded_size(9)
+    16
+    """
+    return -(-size // updates.WIDTH) * updates.WIDTH
 
 
 def find_support(maps: Iterable[FeatureMap], n_weights: int) -> Support:

@@ -13,7 +13,7 @@ Four kinds of templates (see `Keys`): of a pair; of a pair and how many words of
 of sets (every word between, every morphological feature); and of one end only. The last are summed
 once for each word, direction and distance, not for each arc.
 
-The places of an arc are computed, and asked for, while those of the arc before it are used.
+The places of all arcs of a head are computed first, and asked for while those before are used.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ import numpy as np
 
 from partita.arrays import Array
 from partita.kernels.features.hash import place_of
-from partita.kernels.jit import inlined, kernel
+from partita.kernels.jit import borrowing, inlined, kernel
 from partita.kernels.simd.prefetch import prefetch
 
 GROUP = 8
@@ -32,7 +32,10 @@ OUTSIDE = np.uint32(0xFFFFFFFF - (GROUP - 1))
 MOST_COUNTED = 3
 """Words between are counted up to here."""
 MOST_KINDS = 64
-"""Kinds of words that a set of words between can tell apart: a bit for each."""
+"""Kinds of words that a set of words between can tell apart."""
+AHEAD = np.uint64(100)
+"""Places that are asked for before their use: some two arcs; 60 are slower, 200 no faster."""
+ONE = np.uint64(1)
 
 
 class Keys(NamedTuple):
@@ -90,58 +93,69 @@ def slot_of(place, slot):
     return np.uint32((place & OUTSIDE) | ((place + slot) & INSIDE))
 
 
-@inlined
-def total_at(table, places, n_places, slot):
-    """The sum of the weights at all places, plain and of the slot; four sums side by side."""
+@borrowing
+def total_at(table, places, begin, end, last, slot):
+    """The sum of the weights at some places, plain and of the slot; four sums side by side."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-    for k in range(0, n_places - 1, 2):
-        here, there = places[k], places[k + 1]
+    k = begin
+    while k + ONE < end:
+        ask_ahead(table, places, k, last)
+        ask_ahead(table, places, k + ONE, last)
+        here, there = places[k], places[k + ONE]
         first += table[here]
         second += table[slot_of(here, slot)]
         third += table[there]
         fourth += table[slot_of(there, slot)]
-    if n_places % 2:
-        here = places[n_places - 1]
+        k += ONE + ONE
+    if k < end:
+        ask_ahead(table, places, k, last)
+        here = places[k]
         first += table[here]
         second += table[slot_of(here, slot)]
     return (first + second) + (third + fourth)
 
 
-@inlined
-def add_at(table, places, n_places, slot, value):
-    """Add a value to the weights at all places, plain and of the slot."""
-    for k in range(n_places):
+@borrowing
+def add_at(table, places, begin, end, last, slot, value):
+    """Add a value to the weights at some places, plain and of the slot."""
+    k = begin
+    while k < end:
+        ask_ahead(table, places, k, last)
         here = places[k]
         table[here] += value
         table[slot_of(here, slot)] += value
+        k += ONE
 
 
-@inlined
-def ask_for(table, places, n_places):
-    """Ask for all groups of weights that will be used."""
-    for k in range(n_places):
-        here = places[k]
-        prefetch(table, np.int64(here))
+@borrowing
+def ask_ahead(table, places, k, last):
+    """Ask for the group of weights that is `AHEAD` places further on, or for the last one."""
+    prefetch(table, np.int64(places[min(k + AHEAD, last)]))
 
 
-@inlined
-def pair_places(keys, node, base, counts, shift, places):
-    """The places of an arc's pair templates; `base` has the keys of head and direction."""
-    n_pairs = base.size
-    modifier = keys.modifier[node]
-    n_plain = n_pairs - len(keys.count)
-    for t in range(n_plain):
-        places[t] = place_of(np.uint32(base[t] ^ modifier[t]), shift)
-    for t in range(n_plain, n_pairs):
-        key = np.uint32(base[t] ^ modifier[t])
-        for counter in range(counts.size):
-            key ^= keys.count[t - n_plain, counter, counts[counter]]
-        places[t] = place_of(key, shift)
-    return n_pairs
+@borrowing
+def base_keys(keys, head, direction, counts, base):
+    """base[t] = all but the modifier's share of the keys of pair templates, counts included."""
+    n_plain = base.size - len(keys.count)
+    for t in range(base.size):
+        key = keys.head[head, t] ^ keys.direction[direction, t]
+        if t >= n_plain:
+            for counter in range(counts.size):
+                key ^= keys.count[t - n_plain, counter, counts[counter]]
+        base[t] = key
 
 
-@inlined
-def set_places(keys, head, modifier, direction, kinds, shift, places, n_places):
+@borrowing
+def pair_places(keys, modifier, base, shift, places, n_places):
+    """Behind `n_places` others, the places of an arc's pair templates; gives how many there are."""
+    for t in range(base.size):
+        key = np.uint32(base[t] ^ keys.modifier[modifier, t])
+        places[n_places + np.uint64(t)] = place_of(key, shift)
+    return n_places + np.uint64(base.size)
+
+
+@borrowing
+def set_places(keys, head, modifier, direction, kinds, n_kinds, shift, places, n_places):
     """Behind them, those of the set templates: every member of one set with every one of others."""
     n_sets = keys.set_between.size
     for t in range(n_sets):
@@ -156,12 +170,55 @@ def set_places(keys, head, modifier, direction, kinds, shift, places, n_places):
                 key = np.uint32(first ^ keys.set_modifier[j])
                 if not keys.set_between[t]:
                     places[n_places] = place_of(key, shift)
-                    n_places += 1
+                    n_places += ONE
                     continue
-                for k in range(kinds.size):
+                for k in range(n_kinds):
                     places[n_places] = place_of(np.uint32(key ^ keys.set_kind[t, kinds[k]]), shift)
-                    n_places += 1
+                    n_places += ONE
     return n_places
+
+
+@borrowing
+def more_between(keys, node, counts, kinds, n_kinds):
+    """Count one more word between; gives the number of kinds, and whether a count has changed."""
+    changed = False
+    for counter in range(counts.size):
+        if keys.counter[node, counter] and counts[counter] < MOST_COUNTED:
+            counts[counter] += 1
+            changed = True
+    for k in range(n_kinds):
+        if kinds[k] == keys.kind[node]:
+            return n_kinds, changed
+    kinds[n_kinds] = keys.kind[node]
+    return n_kinds + 1, changed
+
+
+@borrowing
+def places_on_side(
+    keys, first, head, direction, last, shift, base, counts, kinds, places, n_places, ends, n_arcs
+):
+    """The places of all arcs of a head to one side, outwards up to the word `last`.
+
+    What lies between head and modifier grows by a word with each arc. They follow those that are
+    there; ends[a] is where those of arc a end. Gives the numbers of places and of arcs.
+    """
+    step = 1 if direction == 0 else -1
+    for counter in range(counts.size):
+        counts[counter] = 0
+    base_keys(keys, first + head, direction, counts, base)
+    n_kinds = 0
+    for modifier in range(head + step, last + step, step):
+        node = first + modifier
+        n_places = pair_places(keys, node, base, shift, places, n_places)
+        n_places = set_places(
+            keys, first + head, node, direction, kinds, n_kinds, shift, places, n_places
+        )
+        ends[n_arcs] = n_places
+        n_arcs += 1
+        n_kinds, changed = more_between(keys, node, counts, kinds, n_kinds)
+        if changed:
+            base_keys(keys, first + head, direction, counts, base)
+    return n_places, n_arcs
 
 
 @kernel
@@ -202,59 +259,38 @@ def clear(sums, n_nodes):
                 sums[i, direction, slot] = 0.0
 
 
-@inlined
-def finish(table, is_transposed, arcs, arc, places, n_places, slot):
-    """Use the weights of one arc: add them to its score, or add its gradient to them."""
-    if is_transposed:
-        add_at(table, places, n_places, slot, arcs[arc])
-    else:
-        arcs[arc] += total_at(table, places, n_places, slot)
-
-
 @kernel
 def sweep_heads(table, is_transposed, keys, first, n_words, shift, first_arc, arcs, most_places):
     """All arcs of a sentence, head by head, each time outwards: first to the right.
 
-    What lies between head and modifier grows by a word with each arc.
+    Weights of an arc are added to its score; or transposed, its gradient is added to them.
     """
-    n_pairs = keys.head.shape[1]
-    places = np.empty((2, most_places), dtype=np.uint32)
-    base = np.empty(n_pairs, dtype=np.uint32)
-    counts = np.zeros(keys.counter.shape[1], dtype=np.int64)
+    places = np.empty(n_words * most_places, dtype=np.uint32)
+    ends = np.empty(n_words, dtype=np.uint64)
+    base = np.empty(keys.head.shape[1], dtype=np.uint32)
+    counts = np.empty(keys.counter.shape[1], dtype=np.int64)
     kinds = np.empty(MOST_KINDS, dtype=np.uint8)
-    waiting, n_waiting, waiting_arc, waiting_slot = 0, 0, np.int64(0), np.uint32(1)
     for head in range(n_words + 1):
+        n_places, n_arcs = np.uint64(0), 0
         for direction in range(2):
-            for t in range(n_pairs):
-                base[t] = keys.head[first + head, t] ^ keys.direction[direction, t]
-            counts[:] = 0
-            between, n_kinds = np.uint64(0), 0
-            step = 1 if direction == 0 else -1
-            modifier = head + step
-            while 1 <= modifier <= n_words:
-                node = first + modifier
-                slot = distance_slot(abs(modifier - head))
-                here = places[1 - waiting]
-                n_here = pair_places(keys, node, base, counts, shift, here)
-                n_here = set_places(
-                    keys, first + head, node, direction, kinds[:n_kinds], shift, here, n_here
-                )
-                ask_for(table, here, n_here)
-                finish(
-                    table, is_transposed, arcs, waiting_arc, places[waiting], n_waiting,
-                    waiting_slot,
-                )  # fmt: skip
-                waiting, n_waiting, waiting_slot = 1 - waiting, n_here, slot
-                waiting_arc = first_arc + head * (n_words + 1) + modifier
-                for counter in range(counts.size):
-                    more = counts[counter] + keys.counter[node, counter]
-                    counts[counter] = min(more, MOST_COUNTED)
-                if not (between >> np.uint64(keys.kind[node])) & np.uint64(1):
-                    between |= np.uint64(1) << np.uint64(keys.kind[node])
-                    kinds[n_kinds] = keys.kind[node]
-                    n_kinds += 1
-                modifier += step
-    finish(table, is_transposed, arcs, waiting_arc, places[waiting], n_waiting, waiting_slot)
+            end = n_words if direction == 0 else min(1, head)
+            n_places, n_arcs = places_on_side(
+                keys, first, head, direction, end, shift, base, counts, kinds, places, n_places,
+                ends, n_arcs,
+            )  # fmt: skip
+        for k in range(min(np.int64(AHEAD), np.int64(n_places))):
+            prefetch(table, np.int64(places[k]))
+        begin, last = np.uint64(0), n_places - ONE
+        for arc in range(n_arcs):
+            # To the right there are n_words - head of them, then they go to the left.
+            modifier = head + 1 + arc if arc < n_words - head else n_words - 1 - arc
+            slot = distance_slot(abs(modifier - head))
+            cell = first_arc + head * (n_words + 1) + modifier
+            if is_transposed:
+                add_at(table, places, begin, ends[arc], last, slot, arcs[cell])
+            else:
+                arcs[cell] += total_at(table, places, begin, ends[arc], last, slot)
+            begin = ends[arc]
 
 
 @inlined
@@ -326,28 +362,17 @@ def places_of_arcs(shift, keys, first, n_words, heads, modifiers, most_places, o
 
     For the few arcs that somebody asks about.
     """
-    n_pairs = keys.head.shape[1]
-    counts = np.zeros(keys.counter.shape[1], dtype=np.int64)
+    base = np.empty(keys.head.shape[1], dtype=np.uint32)
+    counts = np.empty(keys.counter.shape[1], dtype=np.int64)
     kinds = np.empty(MOST_KINDS, dtype=np.uint8)
+    found, ends = np.empty(n_words * most_places, dtype=np.uint32), np.empty(n_words, np.uint64)
     for a in range(heads.size):
-        head, modifier = heads[a], modifiers[a]
-        direction = 0 if head < modifier else 1
-        base = np.empty(n_pairs, dtype=np.uint32)
-        for t in range(n_pairs):
-            base[t] = keys.head[first + head, t] ^ keys.direction[direction, t]
-        counts[:] = 0
-        between, n_kinds = np.uint64(0), 0
-        # Outwards from the head, as `sweep_heads` goes.
-        step = 1 if direction == 0 else -1
-        for word in range(head + step, modifier, step):
-            for counter in range(counts.size):
-                more = counts[counter] + keys.counter[first + word, counter]
-                counts[counter] = min(more, MOST_COUNTED)
-            if not (between >> np.uint64(keys.kind[first + word])) & np.uint64(1):
-                between |= np.uint64(1) << np.uint64(keys.kind[first + word])
-                kinds[n_kinds] = keys.kind[first + word]
-                n_kinds += 1
-        n_here = pair_places(keys, first + modifier, base, counts, shift, out[a])
-        n_out[a] = set_places(
-            keys, first + head, first + modifier, direction, kinds[:n_kinds], shift, out[a], n_here
-        )
+        direction = 0 if heads[a] < modifiers[a] else 1
+        _, n_arcs = places_on_side(
+            keys, first, heads[a], direction, modifiers[a], shift, base, counts, kinds, found,
+            np.uint64(0), ends, 0,
+        )  # fmt: skip
+        begin = np.int64(ends[n_arcs - 2]) if n_arcs > 1 else 0
+        n_out[a] = np.int64(ends[n_arcs - 1]) - begin
+        for k in range(n_out[a]):
+            out[a, k] = found[begin + k]

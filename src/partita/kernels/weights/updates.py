@@ -6,7 +6,8 @@ from 0. An update visits those, clears the gradient as it goes, and leaves weigh
 0 alone.
 
 A weight's penalty is paid when the weight is visited, times `share`: one over the fraction of
-visits, so that what it pays in a whole pass is right whether it is visited once or always. An
+visits, so that what it pays in a whole pass is right whether it is visited once or always. It is
+kept in single precision, since what limits an update is the lines that it reads from memory. An
 empty `share` means that there is no penalty.
 """
 
@@ -19,6 +20,7 @@ from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
     load,
+    load_single,
     select,
     square_root,
     store,
@@ -28,7 +30,7 @@ from partita.kernels.simd.prefetch import prefetch
 
 WIDTH = 8
 """Doubles in a cache line: rows of weights begin and end anywhere, and are short."""
-AHEAD = 12
+AHEAD = 24
 """Blocks lie far apart, so each is asked for this many blocks before its use."""
 
 
@@ -100,7 +102,7 @@ def penalised(values, old, share, update, j):
     """The gradient of the mean loss and of the L2 penalty."""
     g = update.normaliser * values
     if len(share) > 0:
-        g = g + update.l2 * load(share, j) * old
+        g = g + update.l2 * load_single(share, j) * old
     return g
 
 
@@ -109,7 +111,7 @@ def put(weights, drift, share, update, j, old, step, rate, is_still):
     """Write old - step, shrunk by the L1 penalty at its rate, where the gradient is not 0."""
     moved = old - step
     if update.l1 > 0.0:
-        moved = shrunk(moved, rate * update.l1 * load(share, j))
+        moved = shrunk(moved, rate * update.l1 * load_single(share, j))
     moved = select(is_still, old, moved)
     store(weights, j, moved)
     if update.age > 0.0:
@@ -176,6 +178,7 @@ def sgd(touched, gradient, share, update, weights, drift):
     for place in range(touched.size):
         fetch(gradient, touched, place)
         fetch(weights, touched, place)
+        fetch(share, touched, place)
         for part in range(0, WIDTH, N_LANES):
             j = touched[place] * WIDTH + part
             sums = sums + sgd_lanes(j, gradient, share, update, weights, drift)
@@ -189,6 +192,7 @@ def adagrad(touched, gradient, share, update, weights, drift, squares):
     for place in range(touched.size):
         fetch(gradient, touched, place)
         fetch(weights, touched, place)
+        fetch(share, touched, place)
         fetch(squares, touched, place)
         for part in range(0, WIDTH, N_LANES):
             j = touched[place] * WIDTH + part
@@ -206,6 +210,7 @@ def adam(touched, gradient, share, update, means_of, weights, drift, squares, me
     for place in range(touched.size):
         fetch(gradient, touched, place)
         fetch(weights, touched, place)
+        fetch(share, touched, place)
         fetch(squares, touched, place)
         fetch(means, touched, place)
         for part in range(0, WIDTH, N_LANES):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import FloatArray, IntArray, SingleArray
 from partita.kernels.weights import updates
 from partita.training.corpus import Corpus
 from partita.training.optimisers.base import Optimiser, Problem, State, share_of
@@ -57,7 +57,7 @@ class Step(NamedTuple):
     """Where the gradient can differ from 0."""
     gradient: FloatArray
     """Cleared by the step; `padded`, as all vectors of a pass."""
-    share: FloatArray
+    share: SingleArray
     """For each weight, the share of the penalty to be paid at a visit; empty without a penalty."""
     update: updates.Update
 
@@ -282,13 +282,15 @@ def _check(problem: Problem) -> Corpus:
     return corpus
 
 
-def _share_of_penalty(problem: Problem, corpus: Corpus) -> FloatArray:
+def _share_of_penalty(problem: Problem, corpus: Corpus) -> SingleArray:
     """For each weight what it pays at a visit, times that of one sentence; empty for nothing."""
     penalty = problem.penalty
     if not penalty.l2 and not penalty.l1:
-        return np.zeros(0)
+        return np.zeros(0, dtype=np.float32)
     shares = corpus.support.shares
-    return shares if penalty.scale is None else shares * padded(penalty.scale)
+    if penalty.scale is None:
+        return shares
+    return (shares * padded(penalty.scale)).astype(np.float32)
 
 
 def _padded(state: StochasticState, averages: bool) -> StochasticState:
