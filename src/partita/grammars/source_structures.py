@@ -14,9 +14,9 @@ from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.grammars.choices import joined, ranges
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.source_parts import SourceParts, Topology
-from partita.kernels.bitext import itg_lengths, itg_outside
+from partita.kernels.bitext import itg_lengths, itg_outside, source_pairs
 from partita.structures.base import Best, Inference, Structure, Structures
-from partita.structures.batch import offsets, pieces
+from partita.structures.batch import offsets
 from partita.structures.tied_forests import TiedForest, TiedForests
 
 
@@ -109,11 +109,16 @@ class SourcePairs(SourceStructures):
         super().__init__(sources)
         self.targets = tuple(np.asarray(target, dtype=np.int64) for target in targets)
         self.n_target = np.array([len(target) for target in self.targets], dtype=np.int64)
-        # Indices take four bytes; beside scores there is one that is forbidden, at -1.
-        self._gathered = [
-            np.concatenate([places.ravel() for places in source.places(target)]).astype(np.int32)
+        found = [
+            np.concatenate([places.ravel() for places in source.places(target)])
             for source, target in zip(self.sources, self.targets, strict=True)
         ]
+        # Four bytes each: there are as many as a pair has cells, twice.
+        self._gathered = np.concatenate([np.zeros(0), *found]).astype(np.int32)
+        self._gathered_offsets = offsets(np.array([len(each) for each in found], dtype=np.int64))
+        bounds = [_bounds(source)[1:4] + (source.first_split,) for source in self.sources]
+        self._bounds = np.array(bounds, dtype=np.int64).reshape(-1, 4)
+        self._is_short = self.n_target <= [source.longest for source in self.sources]
 
     def is_same_set(self, other: Self) -> bool:
         """The same forests."""
@@ -121,48 +126,27 @@ class SourcePairs(SourceStructures):
 
     def infer(self, scores: FloatArray) -> Inference:
         """Matrix products over target boundaries, see `kernels.bitext.itg_scaled`."""
-        mine = pieces(scores, self.part_offsets)
-        dense = [self._dense(index, parts) for index, parts in enumerate(mine)]
-        starts = offsets(np.array([len(parts) for parts in dense], dtype=np.int64))
-        flat = np.concatenate([np.zeros(0), *dense])
-        log_partition, counts = np.empty(len(mine)), np.empty(len(flat))
-        safe = np.empty(len(mine), dtype=np.bool_)
+        n_rules = np.diff(self.part_offsets) - self._bounds[:, 3]
+        starts = offsets(np.diff(self._gathered_offsets) + self.n_words + n_rules)
+        shape = self.part_offsets, self._bounds, self.n_target
+        places = self._gathered, self._gathered_offsets, starts
+        dense = np.empty(starts[-1])
+        source_pairs.gather(scores, *shape, *places, dense)
+        log_partition, counts = np.empty(self.n_sentences), np.empty(len(dense))
+        safe = np.empty(self.n_sentences, dtype=np.bool_)
         itg_outside.infer(
-            flat, starts, self.n_words, self.n_target, True, log_partition, counts, safe
+            dense, starts, self.n_words, self.n_target, True, log_partition, counts, safe
         )
-        marginals = np.zeros(self.n_parts)
-        own = zip(mine, pieces(counts, starts), pieces(marginals, self.part_offsets), strict=True)
-        for index, (parts, found, out) in enumerate(own):
-            source, m = self.sources[index], int(self.n_target[index])
-            if not safe[index]:
-                log_partition[index] = self._by_forest(index, parts, out)
-                continue
-            is_short = m <= source.longest
-            log_partition[index] += parts[source.first_length + m] if is_short else -np.inf
-            if log_partition[index] > -np.inf:
-                self._scatter(index, found, out)
+        short = np.flatnonzero(self._is_short)
+        lengths = self.part_offsets[short] + self._bounds[short, 2] + self.n_target[short]
+        log_partition[short] += scores[lengths]
+        log_partition[~self._is_short] = -np.inf
+        marginals = np.empty(self.n_parts)
+        source_pairs.scatter(counts, *shape, *places, safe & (log_partition > -np.inf), marginals)
+        for index in np.flatnonzero(~safe).tolist():
+            mine = slice(*self.part_offsets[index : index + 2])
+            log_partition[index] = self._by_forest(index, scores[mine], marginals[mine])
         return Inference(log_partition, marginals)
-
-    def _dense(self, index: int, scores: FloatArray) -> FloatArray:
-        """Links (n, m), deletions (n,), insertions (n + 1, m) and the binary rules."""
-        source, m = self.sources[index], int(self.n_target[index])
-        n_links = source.n_source * m
-        terminals = np.append(scores, -np.inf)[self._gathered[index]]
-        deletions = scores[source.first_deletion : source.first_insertion]
-        rules = scores[source.first_split :]
-        return np.concatenate([terminals[:n_links], deletions, terminals[n_links:], rules])
-
-    def _scatter(self, index: int, counts: FloatArray, out: FloatArray) -> None:
-        source, m = self.sources[index], int(self.n_target[index])
-        n, n_links = source.n_source, source.n_source * m
-        gathered = self._gathered[index]
-        links, deletions, insertions, rules = np.split(counts, np.cumsum([n_links, n, (n + 1) * m]))
-        terminals = np.concatenate([links, insertions])
-        allowed = gathered >= 0
-        out[:] = np.bincount(gathered[allowed], terminals[allowed], minlength=source.n_parts)
-        out[source.first_deletion : source.first_insertion] = deletions
-        out[source.first_length + m] = 1.0
-        out[source.first_split :] = rules
 
     def _by_forest(self, index: int, scores: FloatArray, out: FloatArray) -> float:
         try:

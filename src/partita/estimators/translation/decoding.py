@@ -10,7 +10,7 @@ import numpy as np
 from partita.arrays import FloatArray, IntArray
 from partita.distribution.parts import PartDistribution
 from partita.evaluation.translations import pairwise_bleu
-from partita.structures.base import Inference
+from partita.structures.base import Inference, Structures
 from partita.structures.tied_forests import TiedForest, TiedForests
 
 N_GOOD = 20
@@ -37,6 +37,8 @@ class ScoredTranslation:
     read: Yield
     lengths: slice | None = None
     """The parts that say how long the target is, where there are such."""
+    sums: Structures | None = None
+    """The same derivations, where there is a faster way to sum over them than by the forest."""
 
     @cached_property
     def edges(self) -> FloatArray:
@@ -47,6 +49,14 @@ class ScoredTranslation:
     def inference(self) -> Inference:
         """Log-partition and marginals of the edges."""
         return self.forest.forest.infer(self.edges)
+
+    @cached_property
+    def totals(self) -> Inference:
+        """Log-partition and marginals of the parts."""
+        if self.sums is not None:
+            return self.sums.infer(self.scores)
+        counts = self.forest.part_counts(self.inference.marginals)
+        return Inference(self.inference.log_partition, counts)
 
     @property
     def p(self) -> PartDistribution:
@@ -71,7 +81,7 @@ class ScoredTranslation:
         """
         if self.lengths is None:
             return self
-        counts = self.forest.part_counts(self.inference.marginals)[self.lengths]
+        counts = self.totals.marginals[self.lengths]
         scores = self.scores.copy()
         others = np.arange(len(scores))[self.lengths]
         scores[np.delete(others, int(counts.argmax()))] = -np.inf
@@ -83,14 +93,20 @@ class ScoredTranslation:
         The probability of a target is summed over those of its derivations that are among the
         `n_derivations` best; the true one can be higher.
         """
-        log_partition = float(self.inference.log_partition[0])
+        log_partition = float(self.totals.log_partition[0])
+        return [
+            Translation(words, value - log_partition)
+            for words, value in self._ranked(k, n_derivations)
+        ]
+
+    def _ranked(self, k: int, n_derivations: int) -> list[tuple[tuple[str, ...], float]]:
+        """The same with sums of scores, which need no log-partition."""
         found: dict[tuple[str, ...], float] = {}
         best = self.forest.forest.k_best(self.edges, n_derivations)[0]
         targets = self.read([derivation for derivation, _ in best])
         for words, (_, score) in zip(targets, best, strict=True):
-            found[words] = float(np.logaddexp(found.get(words, -np.inf), score - log_partition))
-        ranked = sorted(found.items(), key=lambda item: -item[1])
-        return [Translation(words, value) for words, value in ranked[:k]]
+            found[words] = float(np.logaddexp(found.get(words, -np.inf), score))
+        return sorted(found.items(), key=lambda item: -item[1])[:k]
 
     def sample(self, size: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
         """Targets of derivations that are drawn independently."""
@@ -111,7 +127,7 @@ class ScoredTranslation:
         have little in common. Good targets are those of the best derivations.
         """
         evidence, shares = merged(self.sharpened(sharpness).sample(n_samples, rng))
-        good = [translation.words for translation in self.k_best(N_GOOD, 2 * N_GOOD)]
+        good = [words for words, _ in self._ranked(N_GOOD, 2 * N_GOOD)]
         candidates = list(dict.fromkeys([*good, *evidence]))
         return least_risk(candidates, evidence, shares)
 

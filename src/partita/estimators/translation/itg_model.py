@@ -17,6 +17,7 @@ from partita.estimators.translation.topologies import Topologies
 from partita.estimators.translation.translation_model import TranslationModel
 from partita.features.source_rules import BITS, FIRST_VALUES, SourceRuleFeatures
 from partita.grammars.source_parts import targets_of
+from partita.grammars.source_structures import SourceTargets
 from partita.kept import kept_array, kept_number
 from partita.text.word_vocabulary import N_RESERVED
 
@@ -43,7 +44,8 @@ class ItgModel(TranslationModel):
                 for numbers in targets_of(parts, forest, derivations)
             ]
 
-        return ScoredTranslation(forest, scores, read, slice(parts.first_length, parts.first_split))
+        lengths = slice(parts.first_length, parts.first_split)
+        return ScoredTranslation(forest, scores, read, lengths, SourceTargets([parts]))
 
     def log_prob(self, source: Sequence[str], target: Sequence[str]) -> float:
         """log Z(x, y) - log Z_n(x)."""
