@@ -24,6 +24,7 @@ from partita.kernels.simd.lanes import (
     select,
     store,
     total,
+    transpose,
 )
 
 HAS_AVX2 = {"avx2", "fma"} <= {k for k, on in binding.get_host_cpu_features().items() if on}
@@ -51,6 +52,22 @@ def test_arithmetic_is_that_of_numpy(a, b):
     out = np.empty((6, N_LANES))
     arithmetic(a, b, out)
     assert np.array_equal(out, [a + b, a - b, a * b, -a, np.maximum(a, b), np.minimum(a, b)])
+
+
+@kernel
+def turned(square, out):
+    rows = load(square, 0), load(square, 4), load(square, 8), load(square, 12)
+    a, b, c, d = transpose(rows[0], rows[1], rows[2], rows[3])
+    store(out, 0, a)
+    store(out, 4, b)
+    store(out, 8, c)
+    store(out, 12, d)
+
+
+def test_rows_become_columns():
+    square, out = np.arange(16.0).reshape(4, 4), np.empty((4, 4))
+    turned(square, out)
+    assert np.array_equal(out, square.T)
 
 
 @kernel

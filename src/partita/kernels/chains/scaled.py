@@ -159,7 +159,7 @@ def marginals(
         )  # fmt: skip
         forward(messages, alpha, ratio, most, n_tags, matrix, ends, scale, sums)
         limit = backward(messages, beta, ratio, most, n_tags, transposed, ends, scale, gain, sums)
-        pair_sums(messages, alpha, gain, 0, most - 1, n_tags, pairs)
+        pair_sums(messages, alpha, gain, None, 0, None, most - 1, n_tags, pairs)
         write_tables(pairs, matrix, stride, part_offsets, members, first, n_tags, out)
         for cell in range(0, most * slots * N_LANES, N_LANES):
             store(gain, cell, load(messages, alpha + cell) * load(messages, beta + cell))

@@ -23,6 +23,7 @@ from partita.kernels.chains.side_by_side import (
     tables_of,
     unary_rows,
     write_rows,
+    write_tables,
 )
 from partita.kernels.chains.tiles import (
     messages_times_table,
@@ -31,13 +32,14 @@ from partita.kernels.chains.tiles import (
     table_stride,
 )
 from partita.kernels.jit import kernel, step
+from partita.kernels.simd.four_rows import load_four
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
     fma,
     gather,
+    lane,
     load,
-    scatter,
     spread,
     store,
 )
@@ -49,8 +51,11 @@ def read_direction(direction, part_offsets, members, first, lengths, n_tags, out
     slots = n_slots(n_tags)
     for t in range(lengths[3]):
         rows = unary_rows(part_offsets, members, first, lengths, t, n_tags)
-        for j in range(n_tags):
-            store(out, (t * slots + j) * N_LANES, gather(direction, shifted(rows, j)))
+        row, whole = t * slots * N_LANES, n_tags - n_tags % N_LANES
+        for j in range(0, whole, N_LANES):
+            load_four(direction, rows, j, out, row + j * N_LANES)
+        for j in range(whole, n_tags):
+            store(out, row + j * N_LANES, gather(direction, shifted(rows, j)))
         for j in range(n_tags, slots):
             store(out, (t * slots + j) * N_LANES, broadcast(0.0))
 
@@ -178,15 +183,23 @@ def combine(n_cells, width, messages, alpha, beta, left, behind):
 
 
 @step
-def write_pairs(first, second, matrix, expected, direction, marginals, tables, n_tags, out):
-    """The pairwise part of the product, to each lane's sentence."""
-    slots, stride = n_slots(n_tags), table_stride(n_tags)
-    for i in range(n_tags):
-        for j in range(n_tags):
-            cells, place = shifted(tables, i * n_tags + j), (i * slots + j) * N_LANES
-            constant = (gather(direction, cells) - expected) * gather(marginals, cells)
-            sums = load(first, place) + load(second, place)
-            scatter(out, cells, fma(spread(matrix, i * stride + j), sums, constant))
+def add_moved_tables(members, first, expected, direction, at, tables, marginals, n_table, out):
+    """out += (V - E) p for the transitions of each sentence of a group.
+
+    V starts at[k] numbers into the direction. A lane without a sentence repeats the one before.
+    """
+    for k in range(N_LANES):
+        if k > 0 and members[first + k] == members[first + k - 1]:
+            continue
+        mean, table, values = lane(expected, k), tables[k], at[k]
+        whole = n_table - n_table % N_LANES
+        for part in range(0, whole, N_LANES):
+            moved = load(direction, values + part) - mean
+            sums = fma(moved, load(marginals, table + part), load(out, table + part))
+            store(out, table + part, sums)
+        for part in range(whole, n_table):
+            moved = direction[values + part] - mean
+            out[table + part] += moved * marginals[table + part]
 
 
 @kernel
@@ -206,7 +219,7 @@ def product(
     # Either one table, or one for each lane.
     size = n_tags * stride * N_LANES
     moved, moved_transposed = np.empty(size), np.empty(size)
-    first_pairs, second_pairs = np.empty(slots * width), np.empty(slots * width)
+    pairs = np.empty(slots * width)
     previous, is_shared = 0, False
     for group in range(n_groups):
         first, alpha = group * N_LANES, cells[group]
@@ -231,10 +244,10 @@ def product(
             values, most, n_tags, transposed, moved_transposed, is_shared, messages, beta, ratio,
             sums, scratch, gain, behind, right,
         )  # fmt: skip
-        pair_sums(left, 0, gain, 0, most - 1, n_tags, first_pairs)
-        pair_sums(messages, alpha, right, 0, most - 1, n_tags, second_pairs)
+        pair_sums(left, 0, gain, messages, alpha, right, most - 1, n_tags, pairs)
         expected = combine(most * width, width, messages, alpha, beta, left, behind)
-        write_pairs(
-            first_pairs, second_pairs, matrix, expected, direction, marginals, tables, n_tags, out
+        write_tables(pairs, matrix, stride, part_offsets, members, first, n_tags, out)
+        add_moved_tables(
+            members, first, expected, direction, tables, tables, marginals, n_table, out
         )
         write_rows(behind, part_offsets, members, first, lengths, n_tags, out)

@@ -14,6 +14,7 @@ import numpy as np
 
 from partita.kernels.chains.scaled import backward, forward, log_scale, read_table
 from partita.kernels.chains.scaled_covariance import (
+    add_moved_tables,
     combine,
     left_messages,
     moved_table,
@@ -25,13 +26,13 @@ from partita.kernels.chains.side_by_side import (
     n_slots,
     read_unary,
     same_table,
-    shifted,
     tables_of,
     write_rows,
+    write_tables,
 )
 from partita.kernels.chains.tiles import pair_sums, table_stride
 from partita.kernels.jit import kernel, step
-from partita.kernels.simd.lanes import N_LANES, fma, lane, load, scatter, spread, store
+from partita.kernels.simd.lanes import N_LANES, lane, load, store
 from partita.kernels.underflow import SAFE
 
 
@@ -41,22 +42,6 @@ def read_values(scores, table, n_table, shift, values):
     for k in range(n_table):
         value = scores[table + k] - shift
         values[k] = value if value > -np.inf else 0.0
-
-
-@step
-def write_tables(still, left, right, matrix, values, expected, tables, n_tags, marginals, out):
-    """The marginals and the product of transitions, to each lane's sentence.
-
-    With P = M * still, the product is M * (left + right) + (V - E) P.
-    """
-    slots, stride = n_slots(n_tags), table_stride(n_tags)
-    for i in range(n_tags):
-        for j in range(n_tags):
-            cells, place = shifted(tables, i * n_tags + j), (i * slots + j) * N_LANES
-            weight, sums = spread(matrix, i * stride + j), load(still, place)
-            moved = fma(spread(values, i * n_tags + j) - expected, sums, load(left, place))
-            scatter(marginals, cells, weight * sums)
-            scatter(out, cells, weight * (moved + load(right, place)))
 
 
 @kernel
@@ -79,7 +64,6 @@ def entropy(
     moved, moved_transposed = np.empty(n_tags * stride), np.empty(n_tags * stride)
     sums, scratch = np.empty(stride * N_LANES), np.empty(stride * N_LANES)
     pairs, behind, table_values = np.empty(slots * width), np.empty(longest), np.empty(n_table)
-    left_pairs, right_pairs = np.empty(slots * width), np.empty(slots * width)
     shift, ends = np.empty(N_LANES), np.empty(N_LANES)
     previous, table_shift = 0, 0.0
     for group in range(n_groups):
@@ -105,14 +89,14 @@ def entropy(
             values, most, n_tags, transposed, moved_transposed, True, messages, beta, ratio,
             sums, scratch, gain, behind, right,
         )  # fmt: skip
-        pair_sums(messages, alpha, gain, 0, most - 1, n_tags, pairs)
-        pair_sums(left, 0, gain, 0, most - 1, n_tags, left_pairs)
-        pair_sums(messages, alpha, right, 0, most - 1, n_tags, right_pairs)
+        pair_sums(messages, alpha, gain, None, 0, None, most - 1, n_tags, pairs)
+        write_tables(pairs, matrix, stride, part_offsets, members, first, n_tags, marginals)
+        pair_sums(left, 0, gain, messages, alpha, right, most - 1, n_tags, pairs)
+        write_tables(pairs, matrix, stride, part_offsets, members, first, n_tags, out)
         expected = combine(most * width, width, messages, alpha, beta, left, behind)
-        write_tables(
-            pairs, left_pairs, right_pairs, matrix, table_values, expected, tables, n_tags,
-            marginals, out,
-        )  # fmt: skip
+        add_moved_tables(
+            members, first, expected, table_values, (0, 0, 0, 0), tables, marginals, n_table, out
+        )
         for cell in range(0, most * width, N_LANES):
             store(gain, cell, load(messages, alpha + cell) * load(messages, beta + cell))
         write_rows(gain, part_offsets, members, first, lengths, n_tags, marginals)

@@ -10,6 +10,7 @@ without a tag hold zeros.
 import numpy as np
 
 from partita.kernels.jit import inlined, pasted, step
+from partita.kernels.simd.four_rows import store_four, write_four
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
@@ -130,6 +131,7 @@ def read_unary(
         rows = unary_rows(part_offsets, members, first, lengths, t, n_tags)
         row, is_word = at + t * slots * N_LANES, last > float(t)
         for j in range(n_tags):
+            # Number by number, not in fours: the exponential hides the loads.
             value = gather(scores, shifted(rows, j)) - shifts
             store(ratio, row + j * N_LANES, select(is_word, exponential(value), 0.0))
             if values is not None:
@@ -151,7 +153,10 @@ def write_rows(values, part_offsets, members, first, lengths, n_tags, out):
     for t in range(lengths[3] - 1, -1, -1):
         rows = unary_rows(part_offsets, members, first, lengths, t, n_tags)
         row = t * n_slots(n_tags) * N_LANES
-        for j in range(n_tags):
+        whole = n_tags - n_tags % N_LANES
+        for j in range(0, whole, N_LANES):
+            store_four(values, row + j * N_LANES, out, rows, j)
+        for j in range(whole, n_tags):
             scatter(out, shifted(rows, j), load(values, row + j * N_LANES))
 
 
@@ -160,7 +165,17 @@ def write_tables(pairs, matrix, stride, part_offsets, members, first, n_tags, ou
     """out = M * pairs, from [left slot, right slot, lane] to the table of each lane's sentence."""
     tables = tables_of(part_offsets, members, first, n_tags * n_tags)
     for i in range(n_tags):
-        row = i * n_slots(n_tags) * N_LANES
-        for j in range(n_tags):
-            value = spread(matrix, i * stride + j) * load(pairs, row + j * N_LANES)
+        row, cell = i * n_slots(n_tags) * N_LANES, i * stride
+        whole = n_tags - n_tags % N_LANES
+        for j in range(0, whole, N_LANES):
+            place = row + j * N_LANES
+            write_four(
+                spread(matrix, cell + j) * load(pairs, place),
+                spread(matrix, cell + j + 1) * load(pairs, place + N_LANES),
+                spread(matrix, cell + j + 2) * load(pairs, place + 2 * N_LANES),
+                spread(matrix, cell + j + 3) * load(pairs, place + 3 * N_LANES),
+                out, tables, i * n_tags + j,
+            )  # fmt: skip
+        for j in range(whole, n_tags):
+            value = spread(matrix, cell + j) * load(pairs, row + j * N_LANES)
             scatter(out, shifted(tables, i * n_tags + j), value)

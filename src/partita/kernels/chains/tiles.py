@@ -71,11 +71,25 @@ def moving_times_table(moving, at, table, still, still_at, moved, n_tags, out):
         store_three(out, place + 6 * N_LANES, g, h, i)
 
 
+@pasted
+def add_nine(left, at, right, behind, sums):
+    """sums[i, j] += left[at + i] right[behind + j] for three by three tags: six loads."""
+    (aa, ab, ac), (ba, bb, bc), (ca, cb, cc) = sums
+    a, b, c = load(left, at), load(left, at + N_LANES), load(left, at + 2 * N_LANES)
+    value = load(right, behind)
+    aa, ba, ca = fma(a, value, aa), fma(b, value, ba), fma(c, value, ca)
+    value = load(right, behind + N_LANES)
+    ab, bb, cb = fma(a, value, ab), fma(b, value, bb), fma(c, value, cb)
+    value = load(right, behind + 2 * N_LANES)
+    ac, bc, cc = fma(a, value, ac), fma(b, value, bc), fma(c, value, cc)
+    return (aa, ab, ac), (ba, bb, bc), (ca, cb, cc)
+
+
 @step
-def pair_sums(left, left_at, right, right_at, n_terms, n_tags, out):
+def pair_sums(left, left_at, right, still, still_at, moving, n_terms, n_tags, out):
     """out[i, j, lane] = sum_t left[t, i, lane] right[t+1, j, lane], from the given places on.
 
-    Three by three tags at a time: nine sums for six loads.
+    Unless `still` is None, still[t] moving[t+1] is added: the derivative of such a product.
     """
     slots, zero = n_slots(n_tags), broadcast(0.0)
     stride = slots * N_LANES
@@ -83,20 +97,15 @@ def pair_sums(left, left_at, right, right_at, n_terms, n_tags, out):
         i = min(row, slots - N_TILE)
         for column in range(0, slots, N_TILE):
             j = min(column, slots - N_TILE)
-            at, behind = left_at + i * N_LANES, right_at + stride + j * N_LANES
-            aa, ab, ac = zero, zero, zero
-            ba, bb, bc = zero, zero, zero
-            ca, cb, cc = zero, zero, zero
+            at, other = left_at + i * N_LANES, still_at + i * N_LANES
+            sums = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
             for t in range(0, n_terms * stride, stride):
-                a, b = load(left, at + t), load(left, at + t + N_LANES)
-                c = load(left, at + t + 2 * N_LANES)
-                value = load(right, behind + t)
-                aa, ba, ca = fma(a, value, aa), fma(b, value, ba), fma(c, value, ca)
-                value = load(right, behind + t + N_LANES)
-                ab, bb, cb = fma(a, value, ab), fma(b, value, bb), fma(c, value, cb)
-                value = load(right, behind + t + 2 * N_LANES)
-                ac, bc, cc = fma(a, value, ac), fma(b, value, bc), fma(c, value, cc)
+                behind = t + stride + j * N_LANES
+                sums = add_nine(left, at + t, right, behind, sums)
+                if still is not None:
+                    sums = add_nine(still, other + t, moving, behind, sums)
             cell = (i * slots + j) * N_LANES
+            (aa, ab, ac), (ba, bb, bc), (ca, cb, cc) = sums
             store_three(out, cell, aa, ab, ac)
             store_three(out, cell + stride, ba, bb, bc)
             store_three(out, cell + 2 * stride, ca, cb, cc)

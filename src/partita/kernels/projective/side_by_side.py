@@ -9,9 +9,10 @@ two by two.
 
 from typing import NamedTuple
 
-from partita.kernels.jit import pasted, step
+from partita.kernels.jit import inlined, pasted, step
+from partita.kernels.simd.four_rows import write_four
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, scatter
-from partita.kernels.trees.side_by_side import cells_of, lengths_of, rows_of
+from partita.kernels.trees.side_by_side import cells_of, lengths_of, n_common, rows_of
 
 N_CHARTS = 9
 
@@ -68,15 +69,30 @@ def write_arcs(still, moved, at, part_offsets, n_words, order, first, out):
     lengths, zero = lengths_of(n_words, order, first), broadcast(0.0)
     for head in range(at.n_words, -1, -1):
         rows, row = rows_of(part_offsets, order, first, lengths, head), head * at.stride
-        for j in range(at.n_words, 0, -1):
-            cell = row + j * N_LANES
-            value = load(filled(still, moved), at.arc + cell) * load(still, at.outer_arc + cell)
-            if moved is not None:
-                inner, outer = load(still, at.arc + cell), load(moved, at.outer_arc + cell)
-                value = fma(inner, outer, value)
+        whole = n_common(lengths, head)
+        for j in range(at.n_words, max(whole, 1) - 1, -1):
+            value = arc_marginal(still, moved, at, row + j * N_LANES)
             scatter(out, cells_of(rows, lengths, j), value)
+        for j in range(0, whole, N_LANES):
+            cell = row + j * N_LANES
+            write_four(
+                arc_marginal(still, moved, at, cell),
+                arc_marginal(still, moved, at, cell + N_LANES),
+                arc_marginal(still, moved, at, cell + 2 * N_LANES),
+                arc_marginal(still, moved, at, cell + 3 * N_LANES),
+                out, rows, j,
+            )  # fmt: skip
         scatter(out, rows, zero)
         scatter(out, cells_of(rows, lengths, head), zero)
+
+
+@inlined
+def arc_marginal(still, moved, at, cell):
+    """arc * outer_arc, or its derivative."""
+    value = load(filled(still, moved), at.arc + cell) * load(still, at.outer_arc + cell)
+    if moved is not None:
+        value = fma(load(still, at.arc + cell), load(moved, at.outer_arc + cell), value)
+    return value
 
 
 @pasted

@@ -42,6 +42,7 @@ __all__ = [
     "store",
     "store_single",
     "total",
+    "transpose",
 ]
 
 N_LANES = 4
@@ -118,6 +119,11 @@ def total(value):
 def lane(value, k):
     """Lane k as a number."""
     return value[k]
+
+
+def transpose(a, b, c, d):
+    """Lane k of each of the four as the k-th of four: rows become columns."""
+    return tuple(np.array([a, b, c, d]).T.copy())
 
 
 # Types, as Numba and as LLVM see them.
@@ -225,6 +231,34 @@ define(broadcast, _spread, [signature(LANES, types.float64)])
 define(square_root, _emit_square_root, [signature(LANES, LANES)])
 define(total, _emit_total, [signature(types.float64, LANES)])
 define(lane, ir.IRBuilder.extract_element, [signature(types.float64, LANES, types.intp)])
+
+
+@type_callable(transpose)
+def _type_transpose(context):
+    def typer(a, b, c, d):
+        return types.UniTuple(LANES, N_LANES) if {a, b, c, d} == {LANES} else None
+
+    return typer
+
+
+@lower_builtin(transpose, LanesType, LanesType, LanesType, LanesType)
+def _lower_transpose(context, builder, signature, rows):
+    a, b, c, d = rows
+
+    def mixed(first, second, *places):
+        chosen = ir.Constant(ir.VectorType(ir.IntType(32), N_LANES), places)
+        return builder.shuffle_vector(first, second, chosen)
+
+    # Neighbours of two rows each, then halves of two pairs: eight instructions.
+    low, high = mixed(a, b, 0, 4, 2, 6), mixed(a, b, 1, 5, 3, 7)
+    other_low, other_high = mixed(c, d, 0, 4, 2, 6), mixed(c, d, 1, 5, 3, 7)
+    columns = [
+        mixed(low, other_low, 0, 1, 4, 5),
+        mixed(high, other_high, 0, 1, 4, 5),
+        mixed(low, other_low, 2, 3, 6, 7),
+        mixed(high, other_high, 2, 3, 6, 7),
+    ]
+    return context.make_tuple(builder, signature.return_type, columns)
 
 
 # Memory.

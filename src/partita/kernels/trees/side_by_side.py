@@ -11,6 +11,7 @@ import numpy as np
 
 from partita.kernels.jit import pasted, step
 from partita.kernels.simd.exponential import LOWEST, exponential
+from partita.kernels.simd.four_rows import load_four, store_four
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
@@ -59,6 +60,13 @@ def cells_of(rows, lengths, modifier):
     )
 
 
+@pasted
+def n_common(lengths, head):
+    """How many arcs from a head, in fours, are there in all four sentences, counted from 0."""
+    shortest = min(min(lengths[0], lengths[1]), min(lengths[2], lengths[3]))
+    return (shortest + 1) // N_LANES * N_LANES if head <= shortest else 0
+
+
 @step
 def fill_lanes(values, part_offsets, n_words, order, first, at, fill, matrix):
     """A matrix from the arcs of four sentences, with `fill` where there is none.
@@ -71,7 +79,10 @@ def fill_lanes(values, part_offsets, n_words, order, first, at, fill, matrix):
             ends[k] = lengths[k] if head <= lengths[k] else 0
         rows = rows_of(part_offsets, order, first, lengths, head)
         row, last = head * at.stride, load(ends, 0)
-        for j in range(1, at.n_words + 1):
+        whole = n_common(lengths, head)
+        for j in range(0, whole, N_LANES):
+            load_four(values, rows, j, matrix, row + j * N_LANES)
+        for j in range(max(whole, 1), at.n_words + 1):
             value = gather(values, cells_of(rows, lengths, j))
             store(matrix, row + j * N_LANES, select(last >= float(j), value, fill))
         store(matrix, row, broadcast(fill))
@@ -88,8 +99,11 @@ def write_lanes(matrix, at, part_offsets, n_words, order, first, out):
     lengths, zero = lengths_of(n_words, order, first), broadcast(0.0)
     for head in range(at.n_words, -1, -1):
         rows, row = rows_of(part_offsets, order, first, lengths, head), head * at.stride
-        for j in range(at.n_words, 0, -1):
+        whole = n_common(lengths, head)
+        for j in range(at.n_words, max(whole, 1) - 1, -1):
             scatter(out, cells_of(rows, lengths, j), load(matrix, row + j * N_LANES))
+        for j in range(0, whole, N_LANES):
+            store_four(matrix, row + j * N_LANES, out, rows, j)
         scatter(out, rows, zero)
         scatter(out, cells_of(rows, lengths, head), zero)
 

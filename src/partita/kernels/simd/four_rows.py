@@ -1,0 +1,48 @@
+"""Rows of four sentences to lanes, one sentence in each, and back: four numbers of each at a time.
+
+A square of four by four is read in four loads and turned in eight instructions; number by number it
+would take sixteen loads and twelve instructions.
+"""
+
+from partita.kernels.jit import inlined
+from partita.kernels.simd.lanes import N_LANES, load, store, transpose
+
+
+@inlined
+def load_four(values, rows, shift, out, to):
+    """Lanes of the numbers at `shift` .. `shift` + 3 behind the beginnings of four rows."""
+    a, b, c, d = transpose(
+        load(values, rows[0] + shift),
+        load(values, rows[1] + shift),
+        load(values, rows[2] + shift),
+        load(values, rows[3] + shift),
+    )
+    store(out, to, a)
+    store(out, to + N_LANES, b)
+    store(out, to + 2 * N_LANES, c)
+    store(out, to + 3 * N_LANES, d)
+
+
+@inlined
+def store_four(values, at, out, rows, shift):
+    """The reverse: four lanes to the numbers at `shift` .. `shift` + 3 of four rows.
+
+    Where two rows are the same, the later one stays.
+    """
+    write_four(
+        load(values, at),
+        load(values, at + N_LANES),
+        load(values, at + 2 * N_LANES),
+        load(values, at + 3 * N_LANES),
+        out, rows, shift,
+    )  # fmt: skip
+
+
+@inlined
+def write_four(a, b, c, d, out, rows, shift):
+    """As `store_four`, from registers."""
+    a, b, c, d = transpose(a, b, c, d)
+    store(out, rows[0] + shift, a)
+    store(out, rows[1] + shift, b)
+    store(out, rows[2] + shift, c)
+    store(out, rows[3] + shift, d)
