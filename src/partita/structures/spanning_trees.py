@@ -136,7 +136,7 @@ class SpanningTrees(Trees):
             scores = np.empty(n_words)
             arborescence.branches(
                 arcs, self.arc_offsets[sentence], n_words, self.single_root,
-                tree, branch, forbidden, heads, scores,
+                tree, branch, forbidden, heads.reshape(-1), scores,
             )  # fmt: skip
             for word in np.flatnonzero(scores > -np.inf).tolist():
                 excluded = forbidden.copy() if word == branch else np.zeros_like(forbidden)

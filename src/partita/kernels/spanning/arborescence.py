@@ -1,8 +1,9 @@
 """The best spanning tree: Chu-Liu-Edmonds on a dense matrix in O(n²), by growing a path.
 
-Scores are stored by modifier, `rows[node, head]`. From a word outside the tree, follow best
-arcs from modifier to head. Where the path meets the tree, all of it joins the tree. Where it meets
-itself, the cycle is contracted into a new node that is entered, through any of its nodes v, with
+Scores are stored by modifier, `rows[node, head]`, in whole SIMD lanes with -inf behind the last
+head. From a word outside the tree, follow best arcs from modifier to head. Where the path meets the
+tree, all of it joins the tree. Where it meets itself, the cycle is contracted into a new node that
+is entered, through any of its nodes v, with
 
     rows[new, u] = max_v (rows[v, u] - the best arc into v)
 
@@ -17,9 +18,13 @@ is no tree. Nothing is subtracted from root arcs, so no digits are lost.
 Nodes are 0, the root, the words 1 .. n, and contracted nodes from n + 1 on.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, pasted, step
+from partita.kernels.simd.lanes import N_LANES, load, maximum, select, store, transpose
+from partita.kernels.simd.small_matrix import highest_lane, padded_width
 
 # Rows of the integer scratch: one cell for each node, or each word.
 ROW, PARENT, HEAD, MODIFIER, STATE, PATH, TOP, REPLACED = 0, 1, 2, 3, 4, 5, 6, 7
@@ -27,101 +32,159 @@ ROW, PARENT, HEAD, MODIFIER, STATE, PATH, TOP, REPLACED = 0, 1, 2, 3, 4, 5, 6, 7
 NEW, ON_PATH, IN_TREE = 0, 1, 2
 
 
-@kernel
+class Scratch(NamedTuple):
+    """What `arborescence` works in."""
+
+    rows: np.ndarray
+    """Scores, [node, head]; to be loaded."""
+    enter: np.ndarray
+    """The word through which an arc from a head enters a node, [node, head]; as a double."""
+    nodes: np.ndarray
+    """Whole numbers, (8, 2 n + 1)."""
+    best: np.ndarray
+    """The score of the arc into each node."""
+
+
+@step
+def scratch(n_words):
+    """Arrays for sentences of up to `n_words` words."""
+    size = (n_words + 1) * padded_width(n_words + 1)
+    n_nodes = 2 * n_words + 1
+    return Scratch(
+        np.empty(size), np.empty(size), np.empty((8, n_nodes), dtype=np.int64), np.empty(n_nodes)
+    )
+
+
+@step
 def load_rows(arcs, first, n_words, single_root, rows):
     """rows[modifier, head] = arcs[head, modifier], with -inf on the diagonal; row 0 is not used.
 
-    Every tree with a single root has one arc from it, so the best of these is taken out: however
-    large they are, differences between trees keep their digits.
+    Four by four arcs at a time; the last four overlap those before them. Every tree with a single
+    root has one arc from it, so the best of these is taken out: however large they are, differences
+    between trees keep their digits.
     """
-    width = n_words + 1
-    for i in range(width):
-        for j in range(1, width):
-            rows[j, i] = arcs[first + i * width + j]
+    size, width = n_words + 1, padded_width(n_words + 1)
+    if size < N_LANES:
+        for i in range(size):
+            for j in range(1, size):
+                rows[j * width + i] = arcs[first + i * size + j]
+    else:
+        for head in range(0, size, N_LANES):
+            i = min(head, size - N_LANES)
+            row = first + i * size
+            for modifier in range(0, size, N_LANES):
+                j = min(modifier, size - N_LANES)
+                a, b, c, d = transpose(
+                    load(arcs, row + j),
+                    load(arcs, row + size + j),
+                    load(arcs, row + 2 * size + j),
+                    load(arcs, row + 3 * size + j),
+                )
+                cell = j * width + i
+                store(rows, cell, a)
+                store(rows, cell + width, b)
+                store(rows, cell + 2 * width, c)
+                store(rows, cell + 3 * width, d)
     highest = -np.inf
-    for j in range(1, width):
-        rows[j, j] = -np.inf
-        highest = max(highest, rows[j, 0])
+    for j in range(1, size):
+        for behind in range(j * width + size, (j + 1) * width):
+            rows[behind] = -np.inf
+        rows[j * width + j] = -np.inf
+        highest = max(highest, rows[j * width])
     if single_root and highest > -np.inf:
-        for j in range(1, width):
-            rows[j, 0] -= highest
+        for j in range(1, size):
+            rows[j * width] -= highest
 
 
-@kernel
-def tree_score(arcs, first, n_words, heads):
-    """Sum of the arcs of a tree."""
+@step
+def tree_score(arcs, first, n_words, heads, at):
+    """Sum of the arcs of a tree, whose heads are at heads[at:]."""
     total = 0.0
     for j in range(n_words):
-        total += arcs[first + heads[j] * (n_words + 1) + j + 1]
+        total += arcs[first + heads[at + j] * (n_words + 1) + j + 1]
     return total
 
 
-@kernel
-def best_arc(row, single_root):
-    """The best head in a row and its score; a root arc only where it must be, if `single_root`."""
-    head, best = 0, -np.inf
-    for u in range(1, len(row)):
-        if row[u] > best:
-            head, best = u, row[u]
-    if row[0] > best and not (single_root and best > -np.inf):
-        head, best = 0, row[0]
+@step
+def best_arc(rows, at, width, single_root):
+    """The best head in a row and its score; a root arc only where it must be, if `single_root`.
+
+    The maximum first, in lanes, and then where it is: the first of several.
+    """
+    best = max(max(rows[at + 1], rows[at + 2]), rows[at + 3])
+    if width > N_LANES:
+        lanes = load(rows, at + N_LANES)
+        for u in range(at + 2 * N_LANES, at + width, N_LANES):
+            lanes = maximum(lanes, load(rows, u))
+        best = max(best, highest_lane(lanes))
+    if rows[at] > best and not (single_root and best > -np.inf):
+        return 0, rows[at]
+    head = 1
+    while rows[at + head] != best:
+        head += 1
     return head, best
 
 
-@kernel
-def contract(rows, enter, nodes, best, start, length, new):
+@step
+def contract(work, n_words, start, length, new):
     """Merge the nodes path[start:length] into the node `new`, which keeps the first one's row."""
-    n_words = rows.shape[0] - 1
+    rows, enter, nodes, width = work.rows, work.enter, work.nodes, padded_width(n_words + 1)
     into = nodes[ROW, nodes[PATH, start]]
+    to = into * width
     nodes[ROW, new] = into
     for position in range(start, length):
         node = nodes[PATH, position]
-        row, lost = nodes[ROW, node], best[node]
+        row, lost = nodes[ROW, node] * width, work.best[node]
         nodes[PARENT, node] = new
-        if position == start:
-            for u in range(n_words + 1):
-                rows[into, u] -= lost
-        else:
-            for u in range(n_words + 1):
-                if rows[row, u] - lost > rows[into, u]:
-                    rows[into, u] = rows[row, u] - lost
-                    enter[into, u] = enter[row, u]
+        for u in range(0, width, N_LANES):
+            value = load(rows, row + u) - lost
+            if position > start:
+                old, words = load(rows, to + u), load(enter, to + u)
+                is_better = value > old
+                store(enter, to + u, select(is_better, load(enter, row + u), words))
+                value = select(is_better, value, old)
+            store(rows, to + u, value)
     for word in range(1, n_words + 1):
         top = nodes[TOP, word]
         if nodes[PARENT, top] == new:
             nodes[TOP, word] = new
-            rows[into, word] = -np.inf
+            rows[to + word] = -np.inf
 
 
-@kernel
-def open_nodes(nodes, last, heads):
-    """Heads of the words out of the best arcs of all nodes up to `last`."""
-    nodes[REPLACED, : last + 1] = 0
+@step
+def open_nodes(nodes, last, heads, at):
+    """Heads of the words, to heads[at:], out of the best arcs of all nodes up to `last`."""
+    for node in range(last + 1):
+        nodes[REPLACED, node] = 0
     for node in range(last, 0, -1):
         if not nodes[REPLACED, node]:
             word = nodes[MODIFIER, node]
-            heads[word - 1] = nodes[HEAD, node]
+            heads[at + word - 1] = nodes[HEAD, node]
             while word != node:
                 nodes[REPLACED, word] = 1
                 word = nodes[PARENT, word]
 
 
-@kernel
-def arborescence(rows, single_root, enter, nodes, best, heads):
-    """Heads of the best tree; `rows` is used up. Returns whether there is a tree.
-
-    Scratch: enter (n+1, n+1) and nodes (8, 2 n) integers, best (2 n) numbers.
-    """
-    n_words = rows.shape[0] - 1
-    nodes[STATE, :], nodes[PARENT, :] = NEW, 0
+@step
+def prepare(work, n_words):
+    """Every word a node of its own, entered through itself."""
+    nodes, width = work.nodes, padded_width(n_words + 1)
+    for node in range(2 * n_words + 1):
+        nodes[STATE, node], nodes[PARENT, node] = NEW, 0
     for word in range(n_words + 1):
         nodes[ROW, word], nodes[TOP, word] = word, word
-        enter[word, :] = word
+        for cell in range(word * width, (word + 1) * width):
+            work.enter[cell] = word
     nodes[STATE, 0] = IN_TREE
+
+
+@step
+def arborescence(work, n_words, single_root, heads, at):
+    """Heads of the best tree, to heads[at:]; the rows are used up. Returns whether there is one."""
+    rows, nodes, best, width = work.rows, work.nodes, work.best, padded_width(n_words + 1)
+    prepare(work, n_words)
     last, n_roots = n_words, 0
     for start in range(1, n_words + 1):
-        if nodes[STATE, nodes[TOP, start]] == IN_TREE:
-            continue
         length, node = 0, nodes[TOP, start]
         while nodes[STATE, node] != IN_TREE:
             if nodes[STATE, node] == ON_PATH:
@@ -129,43 +192,55 @@ def arborescence(rows, single_root, enter, nodes, best, heads):
                 while nodes[PATH, position] != node:
                     position -= 1
                 last += 1
-                contract(rows, enter, nodes, best, position, length, last)
+                contract(work, n_words, position, length, last)
                 length, node = position, last
             nodes[PATH, length], nodes[STATE, node] = node, ON_PATH
             length += 1
-            row = nodes[ROW, node]
-            head, best[node] = best_arc(rows[row], single_root)
-            if best[node] == -np.inf:
+            row = nodes[ROW, node] * width
+            head, score = best_arc(rows, row, width, single_root)
+            best[node] = score
+            if score == -np.inf:
                 return False
-            nodes[HEAD, node], nodes[MODIFIER, node] = head, enter[row, head]
+            nodes[HEAD, node], nodes[MODIFIER, node] = head, int(work.enter[row + head])
             n_roots += head == 0
             node = nodes[TOP, head]
         for position in range(length):
             nodes[STATE, nodes[PATH, position]] = IN_TREE
-    open_nodes(nodes, last, heads)
+    open_nodes(nodes, last, heads, at)
     return not single_root or n_roots == 1
 
 
 @kernel
 def best_trees(arcs, arc_offsets, word_offsets, n_words, single_root, heads, scores):
     """Heads and score of the best tree of each sentence; -inf where there is none."""
+    most = 0
     for b in range(len(n_words)):
-        n, first = n_words[b], arc_offsets[b]
-        rows, enter, nodes, best = scratch(n)
-        found = heads[word_offsets[b] : word_offsets[b + 1]]
-        load_rows(arcs, first, n, single_root, rows)
+        most = max(most, n_words[b])
+    work = scratch(most)
+    for b in range(len(n_words)):
+        n, first, at = n_words[b], arc_offsets[b], word_offsets[b]
+        load_rows(arcs, first, n, single_root, work.rows)
         scores[b] = -np.inf
-        found[:] = 0
-        if arborescence(rows, single_root, enter, nodes, best, found):
-            scores[b] = tree_score(arcs, first, n, found)
+        for word in range(at, at + n):
+            heads[word] = 0
+        if arborescence(work, n, single_root, heads, at):
+            scores[b] = tree_score(arcs, first, n, heads, at)
 
 
-@kernel
-def scratch(n_words):
-    """Arrays for `arborescence` on sentences of `n_words` words."""
-    rows = np.empty((n_words + 1, n_words + 1))
-    enter = np.empty((n_words + 1, n_words + 1), dtype=np.int64)
-    return rows, enter, np.empty((8, 2 * n_words + 1), dtype=np.int64), np.empty(2 * n_words + 1)
+@pasted
+def copy(values, n_values, out):
+    """out = values."""
+    for cell in range(n_values):
+        out[cell] = values[cell]
+
+
+@step
+def keep_only(rows, modifier, head, width):
+    """Forbid all arcs into a modifier but that from a head."""
+    kept = rows[modifier * width + head]
+    for cell in range(modifier * width, (modifier + 1) * width):
+        rows[cell] = -np.inf
+    rows[modifier * width + head] = kept
 
 
 @kernel
@@ -176,26 +251,26 @@ def max_marginals(arcs, arc_offsets, n_words, single_root, out):
     """
     for b in range(len(n_words)):
         n, first = n_words[b], arc_offsets[b]
-        out[first : arc_offsets[b + 1]] = -np.inf
-        rows, enter, nodes, best = scratch(n)
-        kept = np.empty_like(rows)
+        for cell in range(first, arc_offsets[b + 1]):
+            out[cell] = -np.inf
+        width, size = padded_width(n + 1), (n + 1) * padded_width(n + 1)
+        work, kept = scratch(n), np.empty(size)
         load_rows(arcs, first, n, single_root, kept)
-        found, heads = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        rows[:] = kept
-        if not arborescence(rows, single_root, enter, nodes, best, found):
+        found, heads = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        copy(kept, size, work.rows)
+        if not arborescence(work, n, single_root, found, 0):
             continue
-        highest = tree_score(arcs, first, n, found)
+        highest = tree_score(arcs, first, n, found, 0)
         for j in range(1, n + 1):
             for i in range(n + 1):
                 cell = first + i * (n + 1) + j
                 if found[j - 1] == i:
                     out[cell] = highest
-                elif kept[j, i] > -np.inf:
-                    rows[:] = kept
-                    rows[j, :] = -np.inf
-                    rows[j, i] = kept[j, i]
-                    if arborescence(rows, single_root, enter, nodes, best, heads):
-                        out[cell] = tree_score(arcs, first, n, heads)
+                elif kept[j * width + i] > -np.inf:
+                    copy(kept, size, work.rows)
+                    keep_only(work.rows, j, i, width)
+                    if arborescence(work, n, single_root, heads, 0):
+                        out[cell] = tree_score(arcs, first, n, heads, 0)
 
 
 @kernel
@@ -204,25 +279,22 @@ def branches(arcs, first, n_words, single_root, tree, branch, forbidden, heads, 
 
     The set keeps the heads of `tree` for words up to `branch`, and at the next word excludes the
     heads marked in `forbidden`, which the tree's own is added to. Part m keeps the heads of words
-    up to m and excludes the tree's own at word m + 1; its best tree goes to heads[m], with its
-    score, -inf where the part is empty.
+    up to m and excludes the tree's own at word m + 1; its best tree goes to row m of the flat
+    `heads`, with its score, -inf where the part is empty.
     """
-    rows, enter, nodes, best = scratch(n_words)
-    kept = np.empty_like(rows)
+    width, size = padded_width(n_words + 1), (n_words + 1) * padded_width(n_words + 1)
+    work, kept = scratch(n_words), np.empty(size)
     load_rows(arcs, first, n_words, single_root, kept)
     for j in range(branch):
-        value = kept[j + 1, tree[j]]
-        kept[j + 1, :] = -np.inf
-        kept[j + 1, tree[j]] = value
+        keep_only(kept, j + 1, tree[j], width)
+        scores[j] = -np.inf
     for i in range(n_words + 1):
         if forbidden[i]:
-            kept[branch + 1, i] = -np.inf
-    scores[:] = -np.inf
+            kept[(branch + 1) * width + i] = -np.inf
     for m in range(branch, n_words):
-        rows[:] = kept
-        rows[m + 1, tree[m]] = -np.inf
-        if arborescence(rows, single_root, enter, nodes, best, heads[m]):
-            scores[m] = tree_score(arcs, first, n_words, heads[m])
-        value = kept[m + 1, tree[m]]
-        kept[m + 1, :] = -np.inf
-        kept[m + 1, tree[m]] = value
+        copy(kept, size, work.rows)
+        work.rows[(m + 1) * width + tree[m]] = -np.inf
+        scores[m] = -np.inf
+        if arborescence(work, n_words, single_root, heads, m * n_words):
+            scores[m] = tree_score(arcs, first, n_words, heads, m * n_words)
+        keep_only(kept, m + 1, tree[m], width)

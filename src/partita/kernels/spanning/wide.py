@@ -49,12 +49,12 @@ def elimination_order(arcs, n_words, single_root):
     With a single root that is the root word of the best tree. Empty if there is no tree.
     """
     order = np.arange(n_words + 1)
-    rows, enter, nodes, best = scratch(n_words)
-    heads = np.zeros(n_words, dtype=np.int64)
-    load_rows(arcs, 0, n_words, single_root, rows)
+    work, heads = scratch(n_words), np.zeros(n_words, dtype=np.int64)
+    load_rows(arcs, 0, n_words, single_root, work.rows)
     # Sums and differences of the largest doubles must not overflow.
-    rows *= 2.0**-64
-    if not arborescence(rows, single_root, enter, nodes, best, heads):
+    for cell in range(len(work.rows)):
+        work.rows[cell] *= 2.0**-64
+    if not arborescence(work, n_words, single_root, heads, 0):
         return order[:0], heads
     if single_root:
         for j in range(1, n_words + 1):
