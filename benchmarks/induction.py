@@ -18,15 +18,20 @@ from benchmarks.timing import Table, aim, best_time, optional, write_json
 from partita.data.conllu import read_conllu
 from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
 from partita.estimators.tagging.simulation import TaggedCorpus, simulate
+from partita.estimators.tagging.word_classes import WordClasses
 from partita.evaluation import many_to_one
 
 N_TAGS = 17
+CLASSES = "features and classes"
+"""The way that also sees 100 classes of words, which start by chance, too."""
 WAYS: dict[str, dict[str, Any]] = {
     "alpha 0": {"alpha": 0.0},
     "alpha 0.1": {"alpha": 0.1},
     "features": {"features": "usual", "l2": 10.0, "min_count": 1},
+    "classes": {"start": "classes", "alpha": 0.1},
+    CLASSES: {"start": "classes", "features": "usual", "l2": 10.0, "min_count": 1},
 }
-"""Plain models, and one with features (Berg-Kirkpatrick et al. 2010)."""
+"""Plain models, some with features (Berg-Kirkpatrick et al. 2010), some from classes of words."""
 
 
 def read(part: str, most: int | None) -> TaggedCorpus:
@@ -48,11 +53,16 @@ def induction(train: TaggedCorpus, dev: TaggedCorpus, n_starts: int, max_iterati
     for name, options in WAYS.items():
         rows = []
         for seed in range(n_starts):
+            classes = None
+            if name == CLASSES:
+                classes = WordClasses(n_classes=100, start="random", seed=seed)
+                classes.fit(train.sentences)
             tagger = HiddenMarkovTagger(
                 n_tags=N_TAGS,
                 max_iterations=max_iterations,
                 loss_tolerance=0.0,
                 seed=seed,
+                classes=classes,
                 **options,
             )
             began = time.perf_counter()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from partita.estimators.segmenting.segmenter import Segmenter
     from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
     from partita.estimators.tagging.tagger import Tagger
+    from partita.estimators.tagging.word_classes import WordClasses
     from partita.estimators.translation.grammars import Hiero, Itg
     from partita.estimators.translation.translator import Translator
     from partita.structures.hypergraph import Hypergraph
@@ -52,6 +53,7 @@ __all__ = [
     "SpanningTree",
     "Tagger",
     "Translator",
+    "WordClasses",
     "__version__",
     "show",
 ]
@@ -76,6 +78,7 @@ _MODULES = {
     "SpanningTree": "partita.distribution.spanning_tree",
     "Tagger": "partita.estimators.tagging.tagger",
     "Translator": "partita.estimators.translation.translator",
+    "WordClasses": "partita.estimators.tagging.word_classes",
     "show": "partita.show",
 }
 

@@ -26,4 +26,6 @@ From there to numbers:
     attributes       `Attributes`: sparse rows of numbers, what feature maps take
     hashing          the one hash of features: text and numbers to places in a table
     likeness         how alike two words are spelt
+    neighbour_classes  classes of words that stand beside the same words
+    word_columns     `WordColumn`: classes of words and tags seen, as columns
 """

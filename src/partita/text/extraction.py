@@ -20,6 +20,7 @@ from partita.text.column_views import ColumnViews
 from partita.text.field_codes import FieldCodes, field_size
 from partita.text.fields import Field, Template
 from partita.text.keys import ABSENT, LARGEST, Combination, KeyTable
+from partita.text.word_columns import WordColumn, with_columns
 from partita.text.word_features import Encoded, WordFeatures
 from partita.text.words import Form, Words
 
@@ -51,10 +52,13 @@ class TemplateFeatures(WordFeatures):
         seen: Mapping[str, ColumnViews],
         combinations: Sequence[Combination],
         tables: Sequence[KeyTable],
+        added: Sequence[WordColumn] = (),
     ) -> None:
         self.templates = tuple(templates)
         self.seen = dict(seen)
-        self.columns = tuple(self.seen)
+        self.added = tuple(added)
+        own = {each.name for each in self.added}
+        self.columns = tuple(name for name in self.seen if name not in own)
         self._combinations = list(combinations)
         self._tables = list(tables)
         self.n_attributes = self._count(transition=False)
@@ -62,23 +66,29 @@ class TemplateFeatures(WordFeatures):
 
     @classmethod
     def build(
-        cls, templates: Sequence[Template], words: Words, min_count: int = 1
+        cls,
+        templates: Sequence[Template],
+        words: Words,
+        min_count: int | Sequence[int] = 1,
+        added: Sequence[WordColumn] = (),
     ) -> "tuple[TemplateFeatures, Encoded]":
         """The attributes that occur at least `min_count` times, and the words' own.
 
-        Frequent attributes have low numbers, so that their weights lie together; ties are in the
-        order of templates and keys.
+        `min_count` may differ from template to template. Frequent attributes have low numbers, so
+        that their weights lie together; ties are in the order of templates and keys. The columns in
+        `added` follow from the words, of which training may see others here.
         """
+        words = with_columns(words, added)
         seen = _seen(templates, words)
         codes = FieldCodes(words, seen, _reach(templates))
-        combinations, found, ranks = _looked_up(templates, codes, min_count)
+        combinations, found, ranks = _looked_up(templates, codes, _each(min_count, templates))
         del codes
         numbers = _numbered(templates, [counts for _, counts in found])
         tables = [
             KeyTable(known, number, combination.space)
             for (known, _), number, combination in zip(found, numbers, combinations, strict=True)
         ]
-        features = cls(templates, seen, combinations, tables)
+        features = cls(templates, seen, combinations, tables, added)
         # What is as long as the text is given back as soon as it was looked at.
         columns = (
             np.append(number, np.int32(ABSENT))[ranks.pop(0)]  # (things that a view sees, words)
@@ -92,23 +102,26 @@ class TemplateFeatures(WordFeatures):
         templates: Sequence[Template],
         seen: Mapping[str, ColumnViews],
         counts: Sequence[KeyCounts],
-        min_count: int = 1,
+        min_count: int | Sequence[int] = 1,
+        added: Sequence[WordColumn] = (),
     ) -> "TemplateFeatures":
         """From the keys of each template that `count_keys` found in parts of the training data.
 
         The same as `build` makes of all of them at once.
         """
         reach, tables, combinations = _reach(templates), [], []
-        kept = [(keys[n >= min_count], n[n >= min_count]) for keys, n in counts]
+        pairs = zip(counts, _each(min_count, templates), strict=True)
+        kept = [(keys[n >= least], n[n >= least]) for (keys, n), least in pairs]
         numbers = _numbered(templates, [n for _, n in kept])
         for template, (keys, _), number in zip(templates, kept, numbers, strict=True):
             combination = _combination(template, seen, reach)
             combinations.append(combination)
             tables.append(KeyTable(keys, number, combination.space))
-        return cls(templates, seen, combinations, tables)
+        return cls(templates, seen, combinations, tables, added)
 
     def encode(self, words: Words) -> Encoded:
         """The known attributes of new sentences."""
+        words = with_columns(words, self.added)
         codes = FieldCodes(words, self.seen, _reach(self.templates))
         columns = (
             table.attributes(codes.keys(template, combination))
@@ -153,6 +166,7 @@ class TemplateFeatures(WordFeatures):
                 for template, combination in zip(self.templates, self._combinations, strict=True)
             ],
             "values": {name: seen.words for name, seen in self.seen.items()},
+            "added": [each.header() for each in self.added],
         }
 
     def arrays(self) -> dict[str, Array]:
@@ -192,7 +206,8 @@ class TemplateFeatures(WordFeatures):
             known = kept_array(arrays, f"keys{index}", np.int64, None, below=space)
             numbers = kept_array(arrays, f"numbers{index}", np.int32, len(known), below=2**31)
             tables.append(KeyTable(known, numbers, space))
-        features = cls(templates, seen, combinations, tables)
+        added = [WordColumn.restored(each) for each in header.get("added", ())]
+        features = cls(templates, seen, combinations, tables, added)
         for template, table in zip(templates, tables, strict=True):
             size = (
                 features.n_transition_attributes if template.transition else features.n_attributes
@@ -230,6 +245,11 @@ class TemplateFeatures(WordFeatures):
         reach = _reach(self.templates)
         beyond = code - len(values)
         return f"_B-{beyond + 1}" if beyond < reach else f"_B+{beyond - reach + 1}"
+
+
+def _each(min_count: int | Sequence[int], templates: Sequence[Template]) -> Sequence[int]:
+    """How often the attributes of each template must occur."""
+    return [min_count] * len(templates) if isinstance(min_count, int) else min_count
 
 
 def count_keys(
@@ -293,14 +313,14 @@ def _one_table(templates: Iterable[Template]) -> bool:
 
 
 def _looked_up(
-    templates: Sequence[Template], codes: FieldCodes, min_count: int
+    templates: Sequence[Template], codes: FieldCodes, min_counts: Sequence[int]
 ) -> tuple[list[Combination], list[KeyCounts], list[Ranks]]:
     """How each template combines codes, the keys that occur often enough, and the words' own."""
     combinations, found, all_ranks = [], [], []
-    for template in templates:
+    for template, least in zip(templates, min_counts, strict=True):
         combination = Combination([codes.size(field) for field in template.fields])
         keys = codes.keys(template, combination, learn=True)
-        known, ranks, counts = _frequent(*_unique(keys, combination.space), min_count)
+        known, ranks, counts = _frequent(*_unique(keys, combination.space), least)
         combinations.append(combination)
         found.append((known, counts))
         all_ranks.append(ranks)

@@ -28,6 +28,7 @@ from partita.text import crfpp
 from partita.text.fields import Field, Template, parse_field
 from partita.text.template_files import MEMORY, described, read_word, template_lines
 from partita.text.views import BAR, NOTHING
+from partita.text.word_columns import CLASS, LEXICON
 
 TRANSITION = "transition:"
 EXPECTED = "fields such as FORM, FORM[-1].lower or FORM.suffix3, with blanks between them"
@@ -73,15 +74,18 @@ def default_templates(columns: Mapping[str, Sequence[str]]) -> tuple[Template, .
     attribute of its own.
 
     >>> len(default_templates({"FORM": ["dogs"]}))
-    38
+    40
     >>> len(default_templates({"FORM": ["dogs", "bark"], "XPOS": ["NNS", "VBP"]}))
-    52
+    54
     >>> len(default_templates({"FORM": ["dogs", "bark"], "2": ["dog|true|NN", "bark|false|VB"]}))
-    47
+    49
     """
     first, *others = columns
     text = WORD_TEMPLATES
     for other in others:
+        if other in ADDED_TEMPLATES:
+            text += ADDED_TEMPLATES[other].replace("C[", f"{other}[")
+            continue
         views = part_views(columns[other])
         if not views:
             text += OTHER_TEMPLATES.replace("C[", f"{other}[")
@@ -165,14 +169,16 @@ W[0].lower.prefix1
 W[0].lower.prefix2
 W[0].lower.prefix3
 W[0].lower.prefix4
-W[0].lower.suffix1
-W[0].lower.suffix2
-W[0].lower.suffix3
-W[0].lower.suffix4
-W[-1].lower.suffix2
-W[1].lower.suffix2
-W[-1].lower.suffix3
-W[1].lower.suffix3
+W[0].lower.prefix5
+W[0].lower.end1
+W[0].lower.end2
+W[0].lower.end3
+W[0].lower.end4
+W[0].lower.end5
+W[-1].lower.end2
+W[1].lower.end2
+W[-1].lower.end3
+W[1].lower.end3
 W[0].shape
 W[-1].shape
 W[1].shape
@@ -186,9 +192,9 @@ W[0].capital
 W[0].punctuation
 W[-1].capital W[0].capital
 W[0].capital W[1].capital
-W[0].lower.suffix3 W[1].lower
-W[-1].lower W[0].lower.suffix3
-W[0].capital W[0].lower.suffix3
+W[0].lower.end3 W[1].lower
+W[-1].lower W[0].lower.end3
+W[0].capital W[0].lower.end3
 """
 """Of words; W stands for the first column."""
 
@@ -209,6 +215,25 @@ C[0] W[0].lower
 C[-1] C[1]
 """
 """Of every other column, C."""
+
+ADDED_TEMPLATES = {
+    CLASS: """
+C[0]
+C[-1]
+C[1]
+C[-2]
+C[2]
+C[-1] C[0]
+C[0] C[1]
+C[-1] C[1]
+C[-1] C[0] C[1]
+C[0] W[0].lower.end3
+""",
+    LEXICON: """
+C[0]
+""",
+}
+"""Of columns that follow from the words, C, by name."""
 
 PART_TEMPLATES = """
 C[-1].part

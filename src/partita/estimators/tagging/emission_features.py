@@ -1,8 +1,9 @@
 """Words of a hidden Markov model that share what is known of them: features of its emissions."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
@@ -24,6 +25,8 @@ USUAL_VIEWS = (
     "hyphen",
 )
 """What words are seen by beside themselves, unless a user says otherwise."""
+
+NO_CLASSES: Mapping[str, str] = MappingProxyType({})
 
 
 class EmissionFeatures:
@@ -47,7 +50,12 @@ class EmissionFeatures:
            [0.333, 0.   ]])
     """
 
-    def __init__(self, model: HiddenMarkovModel, views: Sequence[str]) -> None:
+    def __init__(
+        self,
+        model: HiddenMarkovModel,
+        views: Sequence[str],
+        classes: Mapping[str, str] = NO_CLASSES,
+    ) -> None:
         self.model = model
         words = model.symbols.words
         functions = {view: find_parts(view) for view in views}
@@ -55,6 +63,9 @@ class EmissionFeatures:
             [f"{view}={part}" for view, see in functions.items() for part in see(word)]
             for word in words
         ]
+        for word, names in zip(words, seen, strict=True):
+            if word.lower() in classes:
+                names.append(f"class={classes[word.lower()]}")
         # What only one word has says no more than the word itself.
         counts = Counter(name for names in seen for name in names)
         shared = [name for name, count in counts.items() if count > 1]

@@ -5,6 +5,7 @@ are (the words are written down as numbers, so that text is parsed once); what t
 how often; and batches, written to the cache. Then training streams through these.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from partita.data.schemes import UNKNOWN, ChunkStarts
 from partita.estimators.runs import RunPlan, judged, run
 from partita.estimators.supervision import Known, Lessons, course_of, locally
 from partita.estimators.tagging.chain_model import ChainModel, with_boundaries
-from partita.estimators.tagging.learning import check_scheme, first_weights
+from partita.estimators.tagging.learning import check_scheme, first_weights, known_tags_of
 from partita.estimators.tagging.material import TagKnowledge, TagMaterial, held_out_lessons
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.files import ScratchFolder
@@ -27,10 +28,18 @@ from partita.text.column_views import ColumnViews
 from partita.text.columns import Column, ValueNumbers
 from partita.text.extraction import KeyCounts, TemplateFeatures, count_keys, views_of
 from partita.text.fields import Template
-from partita.text.learning import MANY_WORDS
+from partita.text.learning import good_counts
 from partita.text.merging import MergedCounts
 from partita.text.templates import default_templates, read_templates, resolved
-from partita.text.words import Words, default_columns
+from partita.text.word_columns import (
+    LEXICON,
+    TagCounts,
+    TagLexicon,
+    WordColumn,
+    count_tags,
+    with_columns,
+)
+from partita.text.words import Words, default_columns, read_words
 from partita.training import TrainingResult, build_corpus, digest
 from partita.training.batches import Batch
 from partita.training.digests import digest_of_parts
@@ -61,8 +70,9 @@ def fit_from_files(
     try:
         with heed_interruptions(), held(options.workers):
             blocks, values = _words_of(options, files, folder)
-            model = _model(options, blocks, values)
-            stored = _stored(options, model, blocks, folder)
+            lexicon = _lexicon(next(iter(values)), blocks)
+            model = _model(options, blocks, values, lexicon)
+            stored = _stored(options, model, blocks, folder, lexicon)
             training = _trained(options, model, stored, held_out)
     finally:
         if scratch is not None:
@@ -106,6 +116,8 @@ class BlockWords:
     starts: ChunkStarts
     known: frozenset[Known]
     n_words: int
+    tag_counts: TagCounts
+    """Of the words in the first column, for the lexicon; nothing where none is wanted."""
 
     def chunks(self) -> Iterator[tuple[Words, list[list[str]]]]:
         """Words and tags, a few thousand sentences at a time."""
@@ -131,7 +143,8 @@ def _words_of(
 ) -> tuple[list[BlockWords], dict[str, list[str]]]:
     """The blocks, and all values of each column."""
     columns = tuple(options.columns or default_columns(files.names, options.tag_column))
-    reader = _Reader(columns, str(options.tag_column), files.format == "conllu", str(folder))
+    is_conllu = files.format == "conllu"
+    reader = _Reader(columns, str(options.tag_column), is_conllu, str(folder), options.lexicon)
     blocks = ((number, block) for number, block in enumerate(files.blocks))
     found: list[BlockWords] = []
     seen: dict[str, dict[str, None]] = {name: {} for name in columns}
@@ -153,6 +166,7 @@ class _Reader:
     tag_column: str
     is_conllu: bool
     folder: str
+    has_lexicon: bool
 
     def __call__(self, number: int, block: TextBlock) -> BlockWords:
         """The words of a block as numbers; those of an earlier run, if the block is the same."""
@@ -160,6 +174,7 @@ class _Reader:
         tables = {name: ValueNumbers() for name in (*self.columns, TAGS)}
         arrays: dict[str, IntArray] = {}
         starts, known, n_chunks, n_all = ChunkStarts(), set[Known](), 0, 0
+        counts: TagCounts = Counter()
         for document in block.documents():
             sentences = [each for each in document if len(each)]
             tags = [self._tags(each.column(self.tag_column)) for each in sentences]
@@ -169,6 +184,9 @@ class _Reader:
                     tables[name], (each.column(name) for each in sentences)
                 )
             arrays[f"{TAGS}{n_chunks}"] = _numbered(tables[TAGS], tags)
+            if self.has_lexicon:
+                words = read_words(sentences, self.columns)
+                counts += count_tags(words, self.columns[0], map(known_tags_of, tags))
             starts += ChunkStarts.of(tags)
             known |= {_known(row) for row in tags}
             n_all += sum(map(len, tags))
@@ -176,7 +194,9 @@ class _Reader:
         values = {name: tuple(tables[name]) for name in self.columns}
         header = {"kind": KIND, "n_chunks": n_chunks, "tags": list(tables[TAGS])}
         write_model(path, {**header, "values": values}, arrays)
-        return BlockWords(str(path), block.digest(), values, starts, frozenset(known), n_all)
+        return BlockWords(
+            str(path), block.digest(), values, starts, frozenset(known), n_all, counts
+        )
 
     def _tags(self, tags: Sequence[str]) -> list[str]:
         return [UNKNOWN if tag == "_" and self.is_conllu else tag for tag in tags]
@@ -197,8 +217,24 @@ def _known(tags: Sequence[str]) -> Known:
 # ---------------------------------------------------------------------- features
 
 
+def _lexicon(source: str, blocks: Sequence[BlockWords]) -> TagLexicon | None:
+    """The tags that words had in all blocks; None where nobody counted them."""
+    counts: TagCounts = Counter()
+    for block in blocks:
+        counts.update(block.tag_counts)
+    return TagLexicon(source, counts) if counts else None
+
+
+def _in_training(words: Words, lexicon: TagLexicon | None) -> Words:
+    """Training sentences with what they are to see of the lexicon."""
+    return words if lexicon is None else lexicon.seen_in_training(words)
+
+
 def _model(
-    options: "Tagger", blocks: Sequence[BlockWords], values: Mapping[str, list[str]]
+    options: "Tagger",
+    blocks: Sequence[BlockWords],
+    values: Mapping[str, Sequence[str]],
+    lexicon: TagLexicon | None,
 ) -> ChainModel:
     """The second pass: which attributes there are."""
     starts = ChunkStarts()
@@ -208,15 +244,22 @@ def _model(
     if not names:
         raise ValueError(f"no word has a tag in column {options.tag_column!r}; expected some.")
     scheme = starts.scheme if options.scheme == "auto" else options.scheme
-    templates, usual = _templates(options, values), 1
-    if options.features is None and sum(block.n_words for block in blocks) >= MANY_WORDS:
-        usual = 2
+    source = next(iter(values))
+    added = options.class_columns(source)
+    values = {**values, **{each.name: each.values_of(values[source]) for each in added}}
+    if lexicon is not None:
+        added.append(lexicon.column)
+        values[LEXICON] = lexicon.values
+    templates = _templates(options, values)
+    least: int | list[int] = options.min_count or 1
+    if options.features is None and options.min_count is None:
+        least = good_counts(templates, sum(block.n_words for block in blocks))
     seen = views_of(templates, values)
     merged = MergedCounts()
-    counter = _Counter(tuple(templates), seen)
+    counter = _Counter(tuple(templates), seen, tuple(added), lexicon)
     for counts in in_order(counter, ((block,) for block in blocks), workers=options.workers):
         merged.add(counts)
-    features = TemplateFeatures.counted(templates, seen, merged.total(), options.min_count or usual)
+    features = TemplateFeatures.counted(templates, seen, merged.total(), least, added)
     return ChainModel(
         TagSet(sorted(names), scheme),
         features,
@@ -235,11 +278,14 @@ def _templates(options: "Tagger", values: Mapping[str, Sequence[str]]) -> Sequen
 class _Counter:
     templates: tuple[Template, ...]
     seen: Mapping[str, ColumnViews]
+    added: tuple[WordColumn, ...]
+    lexicon: TagLexicon | None
 
     def __call__(self, block: BlockWords) -> list[KeyCounts]:
         """What templates see in a block."""
         merged = MergedCounts()
         for words, _ in block.chunks():
+            words = with_columns(_in_training(words, self.lexicon), self.added)
             merged.add(count_keys(self.templates, self.seen, words))
         return merged.total()
 
@@ -248,7 +294,11 @@ class _Counter:
 
 
 def _stored(
-    options: "Tagger", model: ChainModel, blocks: Sequence[BlockWords], folder: Path
+    options: "Tagger",
+    model: ChainModel,
+    blocks: Sequence[BlockWords],
+    folder: Path,
+    lexicon: TagLexicon | None,
 ) -> StoredBatches:
     """The third pass: batches in the cache; those that are there, if nothing is different."""
     about = (
@@ -260,7 +310,7 @@ def _stored(
     found = StoredBatches.reopened(folder, key)
     if found is not None:
         return found
-    encoder = _Encoder(model, options.objective, str(folder))
+    encoder = _Encoder(model, options.objective, str(folder), lexicon)
     numbered = ((number, block) for number, block in enumerate(blocks))
     written = tuple(in_order(encoder, numbered, workers=options.workers))
     stored = StoredBatches(str(folder), written)
@@ -273,13 +323,15 @@ class _Encoder:
     model: ChainModel
     objective: Any
     folder: str
+    lexicon: TagLexicon | None
 
     def __call__(self, number: int, block: BlockWords) -> StoredFile:
         """The batches of a block, in a file of the cache."""
         return StoredFile.write(Path(self.folder) / f"batches-{number}", self._batches(block))
 
     def _batches(self, block: BlockWords) -> Iterator[Batch]:
-        for words, tags in block.chunks():
+        for plain, tags in block.chunks():
+            words = _in_training(plain, self.lexicon)
             kinds = [_known(row) for row in tags]
             # As in memory: what is wholly known comes first.
             for known in (Known.ALL, Known.SOME):

@@ -12,7 +12,7 @@ its joint log-probability with the words, and the log-partition that of the word
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -158,6 +158,15 @@ class SymbolRows:
         known = (self.masks[:, 1] >= 0) & (self.masks[:, 1] < n_tags)
         whole: BoolArray = np.logical_and.reduceat(known, np.cumsum(self.n_words) - self.n_words)
         return whole
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is known of any tag."""
+        return bool((self.masks < 0).all())
+
+    def tagged(self, tags: IntArray) -> "SymbolRows":
+        """With known tags, -1 for one that is not known."""
+        return replace(self, masks=np.column_stack([self.masks[:, 0], tags]))
 
     def select(self, sentences: BoolArray) -> "SymbolRows":
         """Some of the sentences."""

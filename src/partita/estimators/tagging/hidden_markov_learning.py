@@ -26,6 +26,7 @@ from partita.estimators.tagging.hidden_markov_model import (
 from partita.estimators.tagging.hidden_markov_runs import (
     LearntHiddenMarkov,
     best_of_starts,
+    class_tags,
     unlabelled_weight,
 )
 from partita.estimators.tagging.hidden_markov_weights import fit_weights
@@ -86,6 +87,7 @@ def fit_hidden_markov(
         None if weights is None else weights[~whole],
         None if options.warm_start is None else _transferred(model, options.warm_start),
         options.seed,
+        end_to_end(words) if options.start == "classes" and rows.is_plain else None,
     )
     return _maximised(options, model, start, judge)
 
@@ -108,6 +110,8 @@ class Starts:
     given: FloatArray | None
     """Weights to start from; None where labels or chance say where."""
     seed: int
+    words: Sequence[str | None] | None = None
+    """Those of `unlabelled`, where classes of words say where to start."""
 
     def sentence_weights(self) -> FloatArray | None:
         """What each sentence counts; None where all count 1."""
@@ -132,7 +136,11 @@ class Starts:
         if self.given is not None and restart == 0:
             return self.given
         rng = np.random.default_rng([self.seed, restart])
-        if self.informed is None:
+        if self.words is not None:
+            tags = class_tags(self.words, self.unlabelled.n_words, self.layout.n_tags, rng)
+            one = np.vstack([np.eye(self.layout.n_tags), np.zeros(self.layout.n_tags)])
+            counts = informed_counts(self.layout, self.unlabelled, one[tags], rng)
+        elif self.informed is None:
             seen = self.unlabelled.symbols[self.unlabelled.symbols >= 0]
             observed = np.bincount(seen, minlength=self.layout.n_symbols).astype(np.float64)
             counts = random_counts(self.layout, observed, rng)

@@ -1,17 +1,23 @@
 """What all ways to train a hidden Markov model share: several starts, and what sentences count."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, IntArray
 from partita.estimators.runs import RunPlan, run
 from partita.estimators.tagging.hidden_markov_layout import HiddenMarkovLayout, SymbolRows
 from partita.estimators.tagging.hidden_markov_model import HiddenMarkovModel
+from partita.text.columns import Column
+from partita.text.neighbour_classes import neighbour_classes
 from partita.training import Corpus, TrainingResult
 from partita.training.trainer import HeldOut
 
+MISSING_WORD = "\0"
+"""No word is called so."""
+CLASS_PASSES = 20
+"""Over all words, to find their classes."""
 UNLABELLED_SHARE = 0.3
 """What all sentences without labels count beside those with; measured on English."""
 
@@ -50,6 +56,20 @@ def best_of_starts(
             break
     assert best is not None
     return best[1], histories, reasons
+
+
+def class_tags(
+    words: Sequence[str | None], n_words: IntArray, n_tags: int, rng: np.random.Generator
+) -> IntArray:
+    """A tag for every word by its class, see `partita.text.neighbour_classes`; -1 for none.
+
+    Classes start by chance, and words that stand beside the same words end in the same one, in
+    capitals or not.
+    """
+    column = Column.of(MISSING_WORD if word is None else word.lower() for word in words)
+    found = neighbour_classes(column, n_words, n_tags, max_passes=CLASS_PASSES, rng=rng)
+    tags: IntArray = found.classes[column.numbers]
+    return np.where([word is None for word in words], -1, tags)
 
 
 def unlabelled_weight(

@@ -14,6 +14,7 @@ from partita.estimators.explain import Cell, Report, Table
 from partita.estimators.groups import Penalties
 from partita.estimators.options import Check, above, again, at_least, declared, option
 from partita.estimators.tagging.chain_questions import ChainEstimator
+from partita.estimators.tagging.described import DescribedWords
 from partita.estimators.tagging.emission_features import USUAL_VIEWS
 from partita.estimators.tagging.explanations import TagExplanation, explain_word
 from partita.estimators.tagging.hidden_markov_learning import fit_hidden_markov
@@ -22,6 +23,7 @@ from partita.estimators.tagging.material import sorted_material
 from partita.estimators.tagging.neighbourhoods import Neighbourhood
 from partita.estimators.tagging.questions import log_evidence
 from partita.estimators.tagging.tags import Tags, TagSet
+from partita.estimators.tagging.word_classes import WordClasses
 from partita.kept import kept_array, kept_texts
 from partita.text.views import find_parts
 from partita.text.word_symbols import WordSymbols
@@ -111,6 +113,13 @@ class HiddenMarkovTagger(ChainEstimator):
         read=read_views,
         metavar="VIEW,...",
     )
+    classes: WordClasses | Mapping[str, str] | None = again(
+        DescribedWords,
+        "classes",
+        None,
+        "classes of words, by word in lower case, as one more feature beside `features`: those of "
+        "`WordClasses`, a dictionary, or a file that `partita train classes` wrote",
+    )
     neighbourhood: Neighbourhood | None = option(
         None,
         "contrastive estimation (Smith and Eisner 2005): instead of all sentences, compare each "
@@ -134,6 +143,11 @@ class HiddenMarkovTagger(ChainEstimator):
         "gained 3 points with 50 labelled sentences (1 lost 6), but lost 2 with 500. Give `fit` "
         "some held-out sentences to stop by",
         above(0),
+    )
+    start: Literal["chance", "classes"] = option(
+        "chance",
+        "where training starts if nothing is known of any tag: by chance, or from as many classes "
+        "of words that stand beside the same words (see `WordClasses`), which start by chance",
     )
     n_restarts: int = option(
         1,
@@ -254,7 +268,18 @@ class HiddenMarkovTagger(ChainEstimator):
         """What words are seen by beside themselves."""
         return USUAL_VIEWS if self.features == USUAL else self.features or ()
 
+    @property
+    def class_table(self) -> Mapping[str, str]:
+        """The classes of words that features see."""
+        given = self.classes
+        return given.classes_ if isinstance(given, WordClasses) else given or {}
+
     def _check_together(self) -> None:
+        if self.classes is not None and self.features is None:
+            raise ValueError(
+                "classes came without features, so that nothing would look at them; expected "
+                "features='usual', or a list of views, beside them."
+            )
         if self.has_weights and self.warm_start is not None:
             raise ValueError(
                 "warm_start came beside features or a neighbourhood, whose weights cannot be found "

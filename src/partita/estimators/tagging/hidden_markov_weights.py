@@ -16,6 +16,7 @@ from partita.estimators.tagging.hidden_markov_model import HiddenMarkovModel, en
 from partita.estimators.tagging.hidden_markov_runs import (
     LearntHiddenMarkov,
     best_of_starts,
+    class_tags,
     unlabelled_weight,
 )
 from partita.estimators.tagging.material import TagMaterial
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 300
 """Of the optimiser, by default."""
+CLASS_STEPS = 30
+"""Of the optimiser, to start from classes of words."""
 NEARLY_EVEN = 0.01
 """Size of the first weights: tags differ by chance, and by little."""
 
@@ -50,7 +53,7 @@ def fit_weights(
     sets = [tag for tags in material.tags for tag in tags if not isinstance(tag, str)]
     symbols = WordSymbols.learn(end_to_end(words), min_count=1)
     own = HiddenMarkovModel(model.tags, symbols, options.dictionary or {}, sets)
-    features = EmissionFeatures(own, options.views)
+    features = EmissionFeatures(own, options.views, options.class_table)
     rows = own.rows(words, material.tags)
     whole = rows.fully_labelled(len(own.tags))
     weights = _sample_weights(options, own, rows, whole, material.sample_weight)
@@ -64,6 +67,7 @@ def fit_weights(
     with judged(held_out, options.workers) as of_table:
         judge = None if of_table is None else lambda found: of_table(table(found))
         first, stage = np.zeros(features.n_weights), 1
+        n_starts = 1 if whole.all() else options.n_restarts
         if whole.any() and not whole.all():
             chosen = None if weights is None else weights[whole]
             with _corpus(options, features, rows.select(whole), chosen) as corpus:
@@ -72,10 +76,15 @@ def fit_weights(
         def start(restart: int) -> FloatArray:
             rng = np.random.default_rng([options.seed, restart])
             noise: FloatArray = NEARLY_EVEN * rng.standard_normal(features.n_weights)
-            return first + noise
+            if options.start != "classes" or not rows.is_plain:
+                return first + noise
+            classes = class_tags(end_to_end(words), rows.n_words, len(own.tags), rng)
+            with _corpus(options, features, rows.tagged(classes), weights) as labelled:
+                few = replace(way, optimiser=replace(optimiser, n_iterations=CLASS_STEPS))
+                # Their files are numbered behind those of the starts themselves.
+                return run(labelled, few, noise, stage=stage + n_starts + restart).weights
 
         with _corpus(options, features, rows, weights) as corpus:
-            n_starts = 1 if whole.all() else options.n_restarts
             best, histories, reasons = best_of_starts(corpus, way, start, n_starts, judge, stage)
     return LearntHiddenMarkov(model, replace(best, weights=table(best.weights)), histories, reasons)
 

@@ -100,16 +100,37 @@ def columns_of(options: "Tagger | Segmenter", sentences: Sequence[Any]) -> Seque
 
 
 def features_of(
-    options: "Tagger | Segmenter", material: TagMaterial, words: Words, *, of_all: bool
+    options: "Tagger | Segmenter",
+    material: TagMaterial,
+    words: Words,
+    *,
+    of_all: bool,
 ) -> tuple[WordFeatures, Encoded]:
     """The features of words, and the words' own; from labelled sentences, unless `of_all`."""
-    n_labelled = material.n_labelled
+    given, n_labelled = words, material.n_labelled
+    words, added = options.added_columns(words, map(known_tags_of, material.tags))
     if not n_labelled or not material.count(Known.NOTHING) or of_all:
-        return learn_features(words, options.features, options.min_count)
+        return learn_features(words, options.features, options.min_count, added)
     # Features that only unlabelled sentences have would be free to be sure of anything.
-    few = read_words(material.sentences[:n_labelled], tuple(words.columns) or None)
-    features, _ = learn_features(few, options.features, options.min_count)
+    few = read_words(material.sentences[:n_labelled], tuple(given.columns) or None)
+    n_words = int(few.n_words.sum())
+    more = {
+        name: replace(column, numbers=column.numbers[:n_words])
+        for name, column in words.columns.items()
+        if name not in given.columns
+    }
+    few = replace(few, columns={**few.columns, **more})
+    features, _ = learn_features(few, options.features, options.min_count, added)
     return features, features.encode(words)
+
+
+def known_tags_of(tags: Sequence[Any]) -> list[str | None]:
+    """The tags of a sentence that are known, None for others.
+
+    >>> known_tags_of(["NOUN", "?", frozenset({"NOUN", "VERB"})])
+    ['NOUN', None, None]
+    """
+    return [tag if isinstance(tag, str) and tag != UNKNOWN else None for tag in tags]
 
 
 def _observed(

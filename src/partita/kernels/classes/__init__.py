@@ -1,0 +1,1 @@
+"""Classes of words by their neighbours: exchange between classes, and a tree over them."""
