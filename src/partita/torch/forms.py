@@ -50,8 +50,18 @@ def leaves(values: Any) -> tuple[Template, list[torch.Tensor]]:
 
 def as_array(tensor: torch.Tensor) -> FloatArray:
     """As kernels want it: float64 in the main memory; shared where it is that already."""
-    array: FloatArray = tensor.detach().to("cpu", torch.float64).numpy()
+    tensor = tensor.detach()
+    if is_single(tensor):
+        # Not by PyTorch, whose threads would wait for each other longer than this takes.
+        values: FloatArray = tensor.numpy().astype(np.float64)
+        return values
+    array: FloatArray = tensor.to("cpu", torch.float64).numpy()
     return array
+
+
+def is_single(tensor: torch.Tensor) -> bool:
+    """Whether it is what networks have on a processor."""
+    return bool(tensor.dtype == torch.float32) and tensor.device.type == "cpu"
 
 
 def placed(template: Template, values: Sequence[Any]) -> Any:

@@ -16,7 +16,7 @@ from partita.arrays import FloatArray, IntArray
 from partita.distribution.base import Distribution
 from partita.kernels import parts
 from partita.structures.slopes import merged, single_slopes
-from partita.torch.forms import Leaf, Template, as_array, placed, tensors_of
+from partita.torch.forms import Leaf, Template, as_array, is_single, placed, tensors_of
 
 
 class Flatten(torch.autograd.Function):
@@ -161,11 +161,6 @@ class Source(NamedTuple):
             flat[torch.from_numpy(rows)].sum(dim=0).to(like)
             for rows, like in zip(self.ends.rows(), likes, strict=True)
         )
-
-
-def is_single(tensor: Tensor) -> bool:
-    """Whether it is what networks have on a processor."""
-    return bool(tensor.dtype == torch.float32) and tensor.device.type == "cpu"
 
 
 class LogPartition(torch.autograd.Function):
