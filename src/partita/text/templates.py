@@ -219,15 +219,8 @@ C[-1] C[1]
 ADDED_TEMPLATES = {
     CLASS: """
 C[0]
-C[-1]
-C[1]
-C[-2]
-C[2]
-C[-1] C[0]
-C[0] C[1]
-C[-1] C[1]
-C[-1] C[0] C[1]
-C[0] W[0].lower.end3
+C[0].cut4
+C[0].cut6
 """,
     LEXICON: """
 C[0]

@@ -50,9 +50,9 @@ class DescribedWords(Declared):
 
     classes: WordClasses | Mapping[str, str] | None = option(
         None,
-        "classes of words, by word in lower case, which templates see as the column CLASS, also "
-        "at the neighbours: those of `WordClasses`, or a dictionary; a file of them has a class, "
-        "a tab and a word a line, as `partita train classes` and programs for Brown clusters write",
+        "classes of words, by word in lower case, which templates see as the column CLASS: those "
+        "of `WordClasses`, or a dictionary; a file of them has a class, a tab and a word a line, "
+        "as `partita train classes` and programs for Brown clusters write",
         read=read_word_classes,
         metavar="FILE",
         is_kept=False,
