@@ -229,7 +229,7 @@ def blocks(text: str, first: int = 1, blanks: str = "") -> Iterator[tuple[int, l
     """
     block: list[str] = []
     has_content = False
-    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=first):
+    for number, line in enumerate(_lines(text), start=first):
         is_content = bool(line.strip(blanks) if blanks else line)
         if is_content or not has_content:
             block.append(line)
@@ -239,6 +239,16 @@ def blocks(text: str, first: int = 1, blanks: str = "") -> Iterator[tuple[int, l
             first, block, has_content = number + 1, [], False
     if block:
         yield first, block, ""
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text, split a piece at a time: all of them at once are twice the text."""
+    end = len(text) - text.endswith("\n")
+    start = 0
+    while (found := text.find("\n", start + PIECE, end)) >= 0:
+        yield from text[start:found].split("\n")
+        start = found + 1
+    yield from text[start:end].split("\n")
 
 
 def without_blanks(text: str) -> str:

@@ -111,7 +111,8 @@ def pair_products(
     (array([1., 3.], dtype=float32), array([[10.  ,  0.5 ,  3.  ],
            [ 0.5 ,  0.25,  0.  ]]))
     """
-    step, change = (np.empty(len(slope), dtype=np.float32) for _ in range(2))
+    # Both in one array, as large as a vector in full: what that leaves behind can take it.
+    step, change = np.empty((2, len(slope)), dtype=np.float32)
     everything = [*rows, step, change]
     padded, n_rows = _padded(everything), len(everything)
     places = new[0], old[0], new[1], old[1], slope, step, change

@@ -119,9 +119,8 @@ class Labeller:
         """log p(label | tree) for trees of some sentences, which may repeat: (n, n_labels) each."""
         if not len(trees):
             return []
-        words = encoded.words.chosen(np.asarray(sentences))
-        flat = self.model.log_probabilities(self.weights, words, np.concatenate(trees))
-        return np.split(flat, np.cumsum(words.n_words)[:-1])
+        flat, ends = self._table(encoded, sentences, trees)
+        return np.split(flat, ends[:-1])
 
     def best(
         self,
@@ -135,9 +134,9 @@ class Labeller:
             [name.partition(MARK)[0].split(":")[0] in SUBJECTS for name in self.model.names]
         )
 
-        def labels(table: FloatArray, heads: IntArray) -> IntArray:
+        def labels(table: FloatArray, owners: IntArray) -> IntArray:
             if single_subject:
-                return one_subject(table, heads, is_subject)
+                return one_subject(table, owners, is_subject)
             best: IntArray = table.argmax(axis=1)
             return best
 
@@ -148,7 +147,7 @@ class Labeller:
     ) -> list[list[list[str]]]:
         """Labels of some trees of each sentence, drawn at random."""
 
-        def labels(table: FloatArray, heads: IntArray) -> IntArray:
+        def labels(table: FloatArray, owners: IntArray) -> IntArray:
             below = np.exp(table).cumsum(axis=1)
             drawn = rng.random((len(table), 1)) * below[:, -1:]
             chosen: IntArray = (drawn >= below).sum(axis=1)
@@ -162,15 +161,30 @@ class Labeller:
         trees: Sequence[Sequence[IntArray]],
         labels: Callable[[FloatArray, IntArray], IntArray],
     ) -> list[list[list[str]]]:
+        """What `labels` says of the words of many trees at once: a table, and each word's head."""
         names = np.array(self.model.names, dtype=object)
         result: list[list[list[str]]] = [[] for _ in trees]
         pairs = [(index, heads) for index, each in enumerate(trees) for heads in each]
         for part in cut([len(heads) for _, heads in pairs], MOST_WORDS):
             indices, here = zip(*pairs[part.start : part.stop], strict=True)
-            tables = self.tables(encoded, indices, here)
-            for index, heads, table in zip(indices, here, tables, strict=True):
-                result[index].append(names[labels(table, heads)].tolist())
+            table, ends = self._table(encoded, indices, here)
+            # Heads of different trees are different owners.
+            n_words = np.diff(ends, prepend=0)
+            owners = np.concatenate(here) + np.repeat(
+                ends - n_words + np.arange(len(ends)), n_words
+            )
+            found = names[labels(table, owners)].tolist()
+            for index, begin, end in zip(indices, ends - n_words, ends, strict=True):
+                result[index].append(found[begin:end])
         return result
+
+    def _table(
+        self, encoded: KeyedWords, sentences: Sequence[int], trees: Sequence[IntArray]
+    ) -> tuple[FloatArray, IntArray]:
+        """log p(label | tree) of the words of all trees, end to end, and where each tree ends."""
+        words = encoded.words.chosen(np.asarray(sentences))
+        flat = self.model.log_probabilities(self.weights, words, np.concatenate(trees))
+        return flat, np.cumsum(words.n_words)
 
     def most_probable(self, encoded: KeyedWords, found: Sequence[Candidates]) -> list[IntArray]:
         """Of each sentence's candidates the one whose score + log p(best labels) is largest.
@@ -179,8 +193,9 @@ class Labeller:
         scores of single arcs cannot.
         """
         pairs = [(index, tree) for index, each in enumerate(found) for tree, _ in each]
-        tables = self.tables(encoded, *zip(*pairs, strict=True))
-        gains = iter(float(table.max(axis=1).sum()) for table in tables)
+        table, ends = self._table(encoded, *zip(*pairs, strict=True))
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]])
+        gains = iter(np.add.reduceat(table.max(axis=1), starts).tolist())
         chosen = []
         for each in found:
             totals = [score + next(gains) for _, score in each]

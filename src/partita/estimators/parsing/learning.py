@@ -157,11 +157,16 @@ def _trained(
         stages = n_stages(lessons, start)
         result = learn(lessons, each.way(), start, judge, first_stage=1 + number * stages)
         # A model that was broken off would only spoil the mean of the whole ones.
-        if n_whole == 0 or not result.interrupted:
-            means, n_whole = means + result.weights if n_whole else result.weights, n_whole + 1
+        if n_whole == 0:
+            means, n_whole = result.weights, 1
+        elif not result.interrupted:
+            means += result.weights
+            n_whole += 1
         if result.interrupted:
             break
-    return dataclasses.replace(result, weights=means / n_whole), 1 + n_models * stages
+    if n_whole > 1:
+        means /= n_whole
+    return dataclasses.replace(result, weights=means), 1 + n_models * stages
 
 
 def lessons_of(options: "DependencyParser", prepared: Prepared) -> Lessons:

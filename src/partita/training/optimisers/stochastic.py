@@ -117,9 +117,10 @@ class Stochastic(Optimiser[StochasticState]):
     def start(self, problem: Problem, weights: FloatArray) -> StochasticState:
         """Nothing remembered; the loss is not known before the first pass."""
         _check(problem)
-        memory = tuple(np.zeros_like(weights) for _ in range(self.n_memory))
+        # Unlike np.zeros_like, np.zeros takes no memory before it is written to.
+        drift, *memory = (np.zeros(len(weights)) for _ in range(1 + self.n_memory))
         unknown = float("inf")
-        return StochasticState(0, weights, unknown, unknown, 0, 0, np.zeros_like(weights), memory)
+        return StochasticState(0, weights, unknown, unknown, 0, 0, drift, tuple(memory))
 
     def step(self, problem: Problem, state: StochasticState) -> StochasticState:
         """One pass over the corpus, its batches in an order of its own."""
@@ -127,9 +128,10 @@ class Stochastic(Optimiser[StochasticState]):
         rng = np.random.default_rng([problem.seed, state.iteration])
         order = rng.permutation(len(corpus.batch_sizes)).tolist()
         n_weights, averages = corpus.n_weights, self._averages(state)
-        share = _share_of_penalty(problem, corpus)
+        # Asked for first: finding the support needs a gradient of its own.
+        support, share = corpus.support, _share_of_penalty(problem, corpus)
         new = _padded(state, averages)
-        gradient = np.zeros_like(new.weights)
+        gradient = np.zeros(len(new.weights))
         running = corpus.running_totals(state.weights, state.iteration)
         loss = squares = 0.0
         for start in range(0, len(order), self.batches_per_step):
@@ -138,7 +140,7 @@ class Stochastic(Optimiser[StochasticState]):
                 new.weights[:n_weights], chosen, state.iteration, running, gradient[:n_weights]
             )
             update = self._update(problem, corpus, chosen, new)
-            step = Step(corpus.support.blocks(chosen), gradient, share, update)
+            step = Step(support.blocks(chosen), gradient, share, update)
             squares += self._moved(step, new, corpus.n_threads)
             new = replace(new, n_steps=new.n_steps + 1, n_averaged=new.n_averaged + averages)
             corpus.watcher((start + len(chosen)) / len(order))
@@ -189,7 +191,9 @@ class Stochastic(Optimiser[StochasticState]):
         """The average, where there is one."""
         if not state.n_averaged:
             return state.weights
-        return state.weights - state.drift / state.n_averaged
+        average = state.drift / -state.n_averaged
+        average += state.weights
+        return average
 
     def _moved(self, step: Step, state: StochasticState, n_threads: int) -> float:
         """`move` by chunks of blocks, which threads share; summed in order, whoever did them."""
