@@ -24,6 +24,7 @@ import numpy as np
 
 import partita as pt
 from partita.baselines.chains import entropy_gradient_by_quadratic_expectations
+from partita.distribution import entropies
 from partita.structures.chains import Chains
 
 N_SENTENCES, N_WORDS, N_TAGS = 64, 25, (9, 45)
@@ -183,7 +184,7 @@ def derived_table():
             def entropy_and_gradient(chains=chains, scores=scores):
                 p = pt.LinearChain.from_flat(chains, scores)
                 p.infer_with_entropy()
-                return p.flat_entropy(), p.flat_entropy_gradient()
+                return entropies.entropy(p), entropies.entropy_gradient(p)
 
             def product(chains=chains, scores=scores, inference=inference):
                 return chains.covariance_product(scores, inference, scores)

@@ -15,7 +15,7 @@ from partita.distribution.checks import (
     check_precision,
     checked_draw,
 )
-from partita.distribution.flat import ADDABLE, LARGE, FlatDistribution
+from partita.distribution.flat import ADDABLE, FlatDistribution
 from partita.distribution.names import Names, described, names_of
 from partita.structures.base import Structure, Structures, too_large
 from partita.structures.batch import boolean_array, flat_vector, whole_number
@@ -314,7 +314,7 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         A sum of scores of 1e12 has no digits left for an entropy. Scores that are not large stay
         as they are.
         """
-        if self.largest <= LARGE:
+        if self.largest <= entropies.LARGE:
             return self
         if self.largest > ADDABLE:
             return self  # differences of scores may be beyond the largest double

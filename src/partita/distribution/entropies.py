@@ -21,6 +21,8 @@ from partita.arrays import FloatArray
 if TYPE_CHECKING:
     from partita.distribution.base import Distribution
 
+LARGE = 1e4
+"""Scores beyond it are settled first: sums of hundreds of them keep less than ten digits."""
 NEAR_ONE = 0.01
 """Orders closer to 1 than this are integrated: a quotient would keep less than ten digits."""
 N_PLACES = 5
@@ -30,12 +32,20 @@ degree than the 9 that they integrate exactly, to double precision."""
 
 def entropy(p: "Distribution") -> FloatArray:
     """A - <scores, marginals> of each sentence."""
-    return p.settled.flat_entropy()
+    if p.known_entropy is not None:
+        return p.known_entropy.copy()
+    q = p.settled
+    return q.inference.log_partition - q.flat_expectation(q.scores)
 
 
 def entropy_gradient(p: "Distribution") -> FloatArray:
-    """-covariance_product(scores), over the parts of all sentences."""
-    return p.settled.flat_entropy_gradient()
+    """-covariance_product(scores), over the parts of all sentences; the caller may overwrite it."""
+    gradient = p.take_entropy_gradient()
+    if gradient is None:
+        q = p.settled
+        gradient = q.flat_covariance_product(q.scores)
+        np.negative(gradient, out=gradient)
+    return gradient
 
 
 def cross_entropy(p: "Distribution", other: "Distribution") -> FloatArray:

@@ -13,9 +13,6 @@ from partita.structures.batch import flat_vector
 ADDABLE, UNIT = 2.0**900, 2.0**128
 """Numbers up to the first are added up as they are; larger ones in this unit."""
 
-LARGE = 1e4
-"""Scores beyond it are settled before an entropy: sums of hundreds keep less than ten digits."""
-
 
 class FlatDistribution:
     """p(structure) = exp(score(structure) - A) of a batch, asked in flat vectors over its parts."""
@@ -25,8 +22,10 @@ class FlatDistribution:
     """One score per part of all sentences, flat."""
 
     _inference: Inference | None = None
-    _entropy: FloatArray | None = None
-    _entropy_gradient: FloatArray | None = None
+    known_entropy: FloatArray | None = None
+    """Of each sentence, if `infer_with_entropy` has found it."""
+    _entropy_gradients: list[FloatArray] | None = None
+    """None or one; a list, so that copies of the distribution do not give away the same."""
 
     @property
     def inference(self) -> Inference:
@@ -45,30 +44,18 @@ class FlatDistribution:
     def infer_with_entropy(self) -> None:
         """Say first that the entropy's gradient will be wanted: one pass may then give it too.
 
-        That takes half the time of an inference and a covariance product, where structures know
-        how. It changes no answer.
+        It changes no answer, and does nothing where structures do not know how.
         """
-        if self._inference is not None or self.largest > LARGE:
+        if self._inference is not None:
             return
         found = self.structures.infer_with_entropy(self.scores)
         if found is not None:
             self._keep(found.inference)
-            self._entropy, self._entropy_gradient = found.entropy, found.gradient
+            self.known_entropy, self._entropy_gradients = found.entropy, [found.gradient]
 
-    def flat_entropy(self) -> FloatArray:
-        """A - <scores, marginals> of each sentence."""
-        if self._entropy is not None:
-            return self._entropy.copy()
-        return self.inference.log_partition - self.flat_expectation(self.scores)
-
-    def flat_entropy_gradient(self) -> FloatArray:
-        """-covariance_product(scores); the caller may overwrite it."""
-        # What was computed beforehand is given away, not copied.
-        gradient, self._entropy_gradient = self._entropy_gradient, None
-        if gradient is None:
-            gradient = self.flat_covariance_product(self.scores)
-            np.negative(gradient, out=gradient)
-        return gradient
+    def take_entropy_gradient(self) -> FloatArray | None:
+        """What `infer_with_entropy` has found, once: it is given away, not copied."""
+        return self._entropy_gradients.pop() if self._entropy_gradients else None
 
     def flat_covariance_product(self, direction: FloatArray) -> FloatArray:
         """`covariance_product` on flat vectors over parts.

@@ -97,22 +97,26 @@ class Chains(ArrayStructures):
         return Inference(log_partition, marginals, (*state, unsafe))
 
     def infer_with_entropy(self, scores: FloatArray) -> InferenceWithEntropy | None:
-        """One pass where transitions are shared, and where nothing underflows."""
+        """One pass where transitions are shared, and where nothing underflows.
+
+        Scores count relative to the largest of their sentence, or table, and words whose scores
+        are far below it underflow, so that large scores cost no digits.
+        """
         if not self.shared:
             return None
         log_partition, entropy = np.empty((2, self.n_sentences))
-        marginals, product = np.empty(self.n_parts), np.empty(self.n_parts)
+        marginals, gradient = np.empty(self.n_parts), np.empty(self.n_parts)
         is_safe = np.empty(self.n_sentences, dtype=np.bool_)
         groups = self._groups()
         messages = chain_scaled_entropy.entropy(
             scores, *self.shape, self.by_length, *groups,
-            is_safe, log_partition, marginals, entropy, product,
+            is_safe, log_partition, marginals, entropy, gradient,
         )  # fmt: skip
         unsafe = where_false(is_safe)
         if unsafe.size:
             return None
         inference = Inference(log_partition, marginals, (*groups, *messages, unsafe))
-        return InferenceWithEntropy(inference, entropy, np.negative(product, out=product))
+        return InferenceWithEntropy(inference, entropy, gradient)
 
     def _groups(self) -> tuple[IntArray, IntArray]:
         """Room for the sentences of each group, and for where its messages start."""

@@ -169,8 +169,8 @@ def right_messages(
 
 
 @step
-def combine(n_cells, width, messages, alpha, beta, left, behind):
-    """The unary part of the product, in the place of `behind`; returns E of each lane."""
+def combine(n_cells, width, messages, alpha, beta, left, behind, sign):
+    """The unary part of the product, times `sign`, in the place of `behind`; returns E."""
     expected = broadcast(0.0)
     for j in range(0, width, N_LANES):
         expected = fma(load(left, j), load(messages, beta + j), expected)
@@ -178,7 +178,7 @@ def combine(n_cells, width, messages, alpha, beta, left, behind):
     for j in range(0, n_cells, N_LANES):
         outside = load(messages, beta + j)
         moving = load(messages, alpha + j) * (load(behind, j) - expected * outside)
-        store(behind, j, fma(load(left, j), outside, moving))
+        store(behind, j, fma(load(left, j), outside, moving) * sign)
     return expected
 
 
@@ -245,7 +245,7 @@ def product(
             sums, scratch, gain, behind, right,
         )  # fmt: skip
         pair_sums(left, 0, gain, messages, alpha, right, most - 1, n_tags, pairs)
-        expected = combine(most * width, width, messages, alpha, beta, left, behind)
+        expected = combine(most * width, width, messages, alpha, beta, left, behind, 1.0)
         write_tables(pairs, matrix, stride, part_offsets, members, first, n_tags, out)
         add_moved_tables(
             members, first, expected, direction, tables, tables, marginals, n_table, out

@@ -44,15 +44,19 @@ def read_values(scores, table, n_table, shift, values):
         values[k] = value if value > -np.inf else 0.0
 
 
+@step
+def negate(values, n_values, out):
+    """out = -values."""
+    for k in range(n_values):
+        out[k] = -values[k]
+
+
 @kernel
 def entropy(
     scores, part_offsets, word_offsets, n_tags, by_length,
     members, cells, is_safe, log_partition, marginals, entropies, out,
 ):  # fmt: skip
-    """What `scaled.marginals` fills and returns, and entropies and the covariance product.
-
-    The product along the scores is minus the gradient of the entropy.
-    """
+    """What `scaled.marginals` fills and returns, and entropies and their gradient."""
     n_groups = groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells)
     n_table, stride, slots = n_tags * n_tags, table_stride(n_tags), n_slots(n_tags)
     third, longest, width = cells[n_groups], 0, slots * N_LANES
@@ -63,6 +67,7 @@ def entropy(
     matrix, transposed = np.empty(n_tags * stride), np.empty(n_tags * stride)
     moved, moved_transposed = np.empty(n_tags * stride), np.empty(n_tags * stride)
     sums, scratch = np.empty(stride * N_LANES), np.empty(stride * N_LANES)
+    minus_matrix, minus_values = np.empty(n_tags * stride), np.empty(n_table)
     pairs, behind, table_values = np.empty(slots * width), np.empty(longest), np.empty(n_table)
     shift, ends = np.empty(N_LANES), np.empty(N_LANES)
     previous, table_shift = 0, 0.0
@@ -75,6 +80,8 @@ def entropy(
             table_shift = read_table(scores, tables[0], n_tags, matrix, transposed)
             read_values(scores, tables[0], n_table, table_shift, table_values)
             moved_table(matrix, table_values, 0, n_tags, moved, moved_transposed)
+            negate(matrix, n_tags * stride, minus_matrix)
+            negate(table_values, n_table, minus_values)
         previous = tables[0]
         read_unary(
             scores, part_offsets, members, first, lengths, n_tags, shift, ends, messages, ratio,
@@ -92,10 +99,10 @@ def entropy(
         pair_sums(messages, alpha, gain, None, 0, None, most - 1, n_tags, pairs)
         write_tables(pairs, matrix, stride, part_offsets, members, first, n_tags, marginals)
         pair_sums(left, 0, gain, messages, alpha, right, most - 1, n_tags, pairs)
-        write_tables(pairs, matrix, stride, part_offsets, members, first, n_tags, out)
-        expected = combine(most * width, width, messages, alpha, beta, left, behind)
+        write_tables(pairs, minus_matrix, stride, part_offsets, members, first, n_tags, out)
+        expected = combine(most * width, width, messages, alpha, beta, left, behind, -1.0)
         add_moved_tables(
-            members, first, expected, table_values, (0, 0, 0, 0), tables, marginals, n_table, out
+            members, first, -expected, minus_values, (0, 0, 0, 0), tables, marginals, n_table, out
         )
         for cell in range(0, most * width, N_LANES):
             store(gain, cell, load(messages, alpha + cell) * load(messages, beta + cell))
