@@ -55,6 +55,10 @@ def accuracy(data: Path, name: str, most: int | None) -> Table:
         parsers[order] = parser
     if name != "EWT":
         rescored(table, parsers["first"], parsers["second"], dev)
+    for one, other in (("first", "second"), ("second", "first")):
+        for decoder in ("best", "joint"):
+            found = figures(parsers[one], dev, decoder=decoder, rescorer=parsers[other])
+            table.add(order=f"{one}, rescored by the {other}", decoder=decoder, **found)
     return table
 
 

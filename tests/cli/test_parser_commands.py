@@ -296,6 +296,13 @@ def test_the_second_order_and_arcs_that_cross(run, tmp_path):
         assert (status, out) == (0, trees)
     status, out, _ = run("inspect {model}", **paths)
     assert "2: arcs and pairs of siblings" in out
+    for line in ("predict parser.model bare.conllu", "evaluate parser.model train.conllu"):
+        status, out, _ = run(f"{line} --rescorer {{model}}", **paths)
+        assert status == 0
+    assert "UAS" in out
+    status, _, err = run("predict parser.model bare.conllu --rescorer tagger.model")
+    assert status != 0
+    assert "expected a parser as --rescorer" in err
 
 
 def test_a_table_of_rules_and_its_share(run, tmp_path):

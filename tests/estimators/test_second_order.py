@@ -175,3 +175,38 @@ def test_a_column_that_is_blank_changes_nothing():
     plain, with_blank = (DependencyParser(**options).fit(each) for each in (made(20), blank))
     np.testing.assert_array_equal(plain.weights_, with_blank.weights_)
     np.testing.assert_array_equal(plain.label_weights_, with_blank.label_weights_)
+
+
+@pytest.mark.parametrize("decoder", ["best", "joint"])
+def test_the_best_trees_of_another_parser_are_compared_by_both(parser, decoder):
+    sentences = crossing_sentences(10)
+    options = {**SMALL, "projective": False, "max_iterations": 1, "n_models": 1}
+    first = DependencyParser(**options).fit([*sentences, *made(20)])
+    mine = [(heads, first.distribution(SENTENCE).score(heads)) for heads in all_trees(4)]
+    # All 64 trees: those that are not among the 32 best stay out.
+    best = sorted(mine, key=lambda tree: -tree[1])[:32]
+    p = parser.distribution(SENTENCE)
+    arcs, siblings = (each[0] for each in p.structures.split_arrays(p.scores))
+    totals = []
+    for heads, score in best:
+        other = sum(arcs[head, word] for word, head in enumerate(heads, start=1))
+        for word, head in enumerate(heads, start=1):
+            between = range(head + 1, word) if head < word else range(head - 1, word, -1)
+            inner = [each for each in between if heads[each - 1] == head]
+            other += siblings[head, inner[-1] if inner else head, word]
+        labels = first.predict_labels([SENTENCE], [heads])[0].max(axis=1)
+        gain = np.log(labels).sum() if decoder == "joint" else 0.0
+        totals.append(0.7 * score + 0.3 * other + gain)
+    expected = best[int(np.argmax(totals))][0]
+    found = first.predict([SENTENCE, []], rescorer=parser, decoder=decoder)
+    assert found[0][0].tolist() == expected.tolist()
+    assert len(found[1][0]) == 0
+    (streamed, _), *_ = first.predict_stream([SENTENCE], rescorer=parser, decoder=decoder)
+    assert streamed.tolist() == expected.tolist()
+
+
+def test_a_rescorer_compares_whole_trees(parser):
+    with pytest.raises(ValueError, match="came with a rescorer"):
+        parser.predict([SENTENCE], decoder="risk", rescorer=parser)
+    with pytest.raises(ValueError, match="learnt nothing"):
+        parser.predict([SENTENCE], rescorer=DependencyParser())

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from partita.cli.models import load_model
 from partita.cli.options import Argument, Options, read_document, say_once
 from partita.data.conllu import EMPTY
 from partita.data.dependencies import has_trees, sentence_name, tree_heads
@@ -15,10 +16,30 @@ CROSSING = Argument(
     "projective", bool, None, "find trees whose arcs do not cross (default: as in training)"
 )
 """Of the trees that are looked for; probabilities are those of the model as it was trained."""
+RESCORER = Argument(
+    "rescorer",
+    str,
+    None,
+    "another parser, which helps to choose among the 32 best trees: one of the first order beside "
+    "one of the second, or the other way round",
+    metavar="MODEL",
+)
 WORDS = ("LEMMA", "XPOS", "FEATS")
 """Columns that a parser may look at, beside FORM and UPOS."""
 Arc = tuple[int, int]
 """(head, modifier), words from 1 and 0 for the root."""
+
+
+def load_rescorer(options: Options) -> None:
+    """Put the parser itself in place of the name of its file, once for all batches."""
+    if options.rescorer is None:
+        return
+    other = load_model(options.rescorer)
+    if other.kind != "parser":
+        raise ValueError(
+            f"{other.path} holds a model of kind {other.kind!r}; expected a parser as --rescorer."
+        )
+    options.rescorer = other.estimator
 
 
 def read_trees(paths: Sequence[str], options: Options) -> list[Sentence]:

@@ -20,7 +20,7 @@ from partita.cli.options import (
     read_documents,
 )
 from partita.cli.results import Measures, percent, write_results
-from partita.cli.treebanks import CROSSING, no_trees, words_of
+from partita.cli.treebanks import CROSSING, RESCORER, load_rescorer, no_trees, words_of
 from partita.cli.workers import answered
 from partita.data.sentences import Sentence
 from partita.data.text import source_name
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 ARGUMENTS = (
     TREE_DECODER,
     CROSSING,
+    RESCORER,
     Argument("samples", int, 1000, "drawn for the intervals"),
     Argument(
         "against", str, None, "another system to compare with: a model or CoNLL-U", metavar="FILE"
@@ -45,6 +46,7 @@ ARGUMENTS = (
 def run(model: Model, options: Options) -> None:
     """Predict, compare, and print; a batch at a time, of which two numbers a word are kept."""
     check_counts(options, ("samples",))
+    load_rescorer(options)
     if options.against is not None:
         # The other system's trees are of the whole file.
         options.batch = sys.maxsize
@@ -72,7 +74,9 @@ def _compared(
     from partita.evaluation.trees import compare_some
 
     other = _other_trees(gold, options)
-    found = model.estimator.predict(gold, decoder=options.decoder, projective=options.projective)
+    found = model.estimator.predict(
+        gold, decoder=options.decoder, projective=options.projective, rescorer=options.rescorer
+    )
     return (
         compare_some(gold, found),
         _calibration(model, gold, found),

@@ -17,7 +17,15 @@ from partita.cli.drawings import DRAW, check_directory, save_drawings
 from partita.cli.families import Family
 from partita.cli.models import Model
 from partita.cli.options import BATCH, READING, Argument, Options, read_documents
-from partita.cli.treebanks import CROSSING, Arc, known_arcs, read_arcs, words_of
+from partita.cli.treebanks import (
+    CROSSING,
+    RESCORER,
+    Arc,
+    known_arcs,
+    load_rescorer,
+    read_arcs,
+    words_of,
+)
 from partita.cli.workers import answered
 from partita.data.conllu import EMPTY, with_misc
 from partita.data.dependencies import with_tree
@@ -28,6 +36,7 @@ from partita.data.text import write_pieces
 ARGUMENTS = (
     TREE_DECODER,
     CROSSING,
+    RESCORER,
     Argument("one_subject", bool, False, "no word has two subjects (nsubj, csubj)"),
     Argument("keep_heads", bool, False, "keep the heads that the input has"),
     Argument("required", str, None, "arcs to use: sentence head modifier", metavar="FILE"),
@@ -52,6 +61,7 @@ Trees = Sequence[tuple[Any, Sequence[str] | None]]
 def run(model: Model, options: Options) -> None:
     """Predict and write."""
     check_counts(options, ("k_best", "sample"))
+    load_rescorer(options)
     if options.draw is not None:
         check_directory(options.draw)
     if options.draw or options.required or options.forbidden:
@@ -69,6 +79,7 @@ def _answered(model: Model, sentences: Sequence[Sentence], options: Options) -> 
         decoder=options.decoder,
         projective=options.projective,
         one_subject=options.one_subject,
+        rescorer=options.rescorer,
         **_constraints(sentences, options),
     )
     # A parser without labels says nothing about them, and those of the input are of other arcs.

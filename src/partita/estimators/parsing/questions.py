@@ -30,6 +30,7 @@ from partita.estimators.parsing.model import (
     TreeDistribution,
     without_labels,
 )
+from partita.estimators.parsing.rescoring import N_PROPOSED, Rescorer, best_scored
 from partita.objectives.base import checked_weights
 from partita.text.sentences import listed, shown_words
 
@@ -66,6 +67,7 @@ class TreeEstimator(Estimator, Runs):
         decoder: Decoder = "best",
         projective: bool | None = None,
         one_subject: bool = False,
+        rescorer: "TreeEstimator | None" = None,
     ) -> list[Parse]:
         """Heads and labels of every sentence.
 
@@ -83,11 +85,16 @@ class TreeEstimator(Estimator, Runs):
             Whether arcs may not cross; as in training if left out.
         one_subject
             Whether a word has at most one modifier whose label is a subject (nsubj, csubj).
+        rescorer
+            Another parser, which helps to choose among the 32 best trees of this one: two that
+            differ, one of the second order and one whose arcs may cross, err less together.
         """
         sentences = listed(sentences)
         limits = ArcLimits(required, forbidden)
         limits.check(len(sentences))
-        return list(self._parses(sentences, limits, decoder, projective, one_subject))
+        return list(
+            self._parses(sentences, limits, decoder, projective, one_subject, rescorer=rescorer)
+        )
 
     def predict_stream(
         self,
@@ -96,10 +103,13 @@ class TreeEstimator(Estimator, Runs):
         decoder: Decoder = "best",
         projective: bool | None = None,
         one_subject: bool = False,
+        rescorer: "TreeEstimator | None" = None,
         chunk: int = CHUNK,
     ) -> Iterator[Parse]:
         """As `predict`, one answer after the other; reads `chunk` sentences at a time."""
-        return self._parses(sentences, ArcLimits(), decoder, projective, one_subject, chunk)
+        return self._parses(
+            sentences, ArcLimits(), decoder, projective, one_subject, chunk, rescorer
+        )
 
     def _parses(
         self,
@@ -109,6 +119,7 @@ class TreeEstimator(Estimator, Runs):
         projective: bool | None,
         one_subject: bool,
         chunk: int = CHUNK,
+        rescorer: "TreeEstimator | None" = None,
     ) -> Iterator[Parse]:
         self._check_fitted()
         if decoder not in ("best", "risk", "joint"):
@@ -116,9 +127,13 @@ class TreeEstimator(Estimator, Runs):
         labeller = self.labeller() if decoder == "joint" or self.labels_ else None
         # Arcs that have labels of their own tell the best tree with its labels at once.
         reranks = decoder == "joint" and self.model_.labels is None
+        other = None if rescorer is None else _rescorer(rescorer, decoder)
 
         def question(asked: Asked) -> Any:
             p = limits.restricted(asked)
+            if other is not None:
+                found = other.rescored(asked.sentences, p.k_best(N_PROPOSED))
+                return found if reranks else [best_scored(each) for each in found]
             if reranks:
                 return p.k_best(N_CANDIDATES)
             return least_risk(p) if decoder == "risk" else p.best.structures
@@ -355,3 +370,13 @@ class TreeEstimator(Estimator, Runs):
         if names is None or not any(MARK in name for name in names):
             return heads, names
         return lowered(heads, names)
+
+
+def _rescorer(parser: TreeEstimator, decoder: Decoder) -> Rescorer:
+    parser._check_fitted()
+    if decoder == "risk":
+        raise ValueError(
+            "decoder='risk' came with a rescorer, which compares whole trees; expected 'best' or "
+            "'joint'."
+        )
+    return Rescorer(parser.model_, parser.weights_)
