@@ -65,3 +65,31 @@ def test_a_tensor_that_wants_a_gradient_is_not_cut_off_from_it():
     )
     with pytest.raises(ValueError, match="arcs is no array of numbers.*grad"):
         pt.SpanningTree(tensor.requires_grad_())
+
+
+NESTED = {
+    "chain": (pt.LinearChain, [(3, 2), (2, 2)]),
+    "chain by position": (pt.LinearChain, [(3, 2), (2, 2, 2)]),
+    "projective trees": (pt.ProjectiveTree, [(4, 4)]),
+    "spanning trees": (pt.SpanningTree, [(4, 4)]),
+    "segments": (pt.SegmentChain, [(3, 2, 2), (2, 2)]),
+    "siblings": (pt.SiblingTree, [(4, 4), (4, 4, 4)]),
+    "constituents": (pt.ConstituencyTree, [(3, 3)]),
+}
+
+
+@pytest.mark.parametrize("kind, shapes", NESTED.values(), ids=NESTED)
+def test_nested_lists_with_the_axes_of_a_sentence_are_one(kind, shapes):
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=shape) for shape in shapes]
+    expected = kind(*arrays).log_partition
+    assert kind(*(array.tolist() for array in arrays)).log_partition == expected
+    # One axis more is a list of sentences, and rows may be arrays.
+    assert kind(*([array.tolist()] for array in arrays)).log_partition.tolist() == [expected]
+    assert kind(*(list(array) for array in arrays)).log_partition == expected
+
+
+def test_a_nested_table_may_come_once_for_a_list_of_sentences():
+    unary = [np.zeros((3, 2)), np.zeros((1, 2))]
+    p = pt.LinearChain(unary, [[0.0, -np.inf], [0.0, 0.0]])
+    assert np.exp(p.log_partition).round(9).tolist() == [4.0, 2.0]

@@ -260,8 +260,9 @@ def _is_by_position(unary: Any, pairwise: Any) -> bool:
     """Whether there is a transition table for each pair of neighbours, by the number of axes."""
     if type(unary) is type(pairwise) is np.ndarray and pairwise.ndim == 2:
         return False
-    is_batch = is_list(unary) or len(shape_of("unary", unary, UNARY)) > UNARY.n_dimensions
-    if is_batch and is_list(pairwise):
+    is_listed = is_list(unary, UNARY.n_dimensions)
+    is_batch = is_listed or len(shape_of("unary", unary, UNARY)) > UNARY.n_dimensions
+    if is_batch and is_list(pairwise, SHARED.n_dimensions):
         found = {len(shape_of("pairwise", array, SHARED)) for array in pairwise}
         if len(found) > 1 or not found <= {2, 3}:
             raise ValueError(
@@ -271,7 +272,7 @@ def _is_by_position(unary: Any, pairwise: Any) -> bool:
         return found == {3}
     n_axes = len(shape_of("pairwise", pairwise, SHARED))
     # A padded batch has one axis more, or one table for all sentences.
-    is_padded = is_batch and not is_list(unary)
+    is_padded = is_batch and not is_listed
     if n_axes == 2 or (not is_batch and n_axes == 3) or (is_padded and n_axes in (3, 4)):
         return n_axes == 3 + is_padded
     raise ValueError(

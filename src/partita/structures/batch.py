@@ -74,9 +74,20 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def is_list(values: Any) -> bool:
-    """Whether a caller means a list of sentences (an array never is one)."""
-    return isinstance(values, list | tuple)
+def is_list(values: Any, n_axes: int) -> bool:
+    """Whether a caller means a list of sentences, whose arrays have so many axes each.
+
+    An array never is one, nor are nested lists with the axes of one sentence.
+
+    >>> is_list([np.zeros((3, 2))], 2), is_list([[0.0, 1.0], [2.0, 0.0]], 2)
+    (True, False)
+    """
+    if not isinstance(values, list | tuple):
+        return False
+    depth, first = 1, values[0] if values else None
+    while isinstance(first, list | tuple):
+        depth, first = depth + 1, first[0] if first else None
+    return depth + getattr(first, "ndim", 0) != n_axes
 
 
 def check_scores(name: str, scores: FloatArray) -> None:

@@ -170,7 +170,7 @@ def recognise(
         n_axes = tuple([value.ndim if type(value) is np.ndarray else -1 for _, value, _ in scores])
         if -1 not in n_axes:
             return _plain(name, given.shape, n_axes, tuple([axes for *_, axes in scores]))
-    if is_list(given):
+    if is_list(given, axes.n_dimensions):
         kind: Kind = "list"
         shapes = tuple([shape_of(name, array, axes) for array in given])
     else:
@@ -179,7 +179,8 @@ def recognise(
     lengths, n_padded, sizes = _measured(name, axes, kind, shapes)
     for _, value, others in [] if shapes else scores[1:]:
         # Of an empty batch an array that came once knows the sizes.
-        sizes = sizes if is_list(value) else sizes | _sizes(name, (np.shape(value),), others)
+        is_one_each = is_list(value, others.n_dimensions)
+        sizes = sizes if is_one_each else sizes | _sizes(name, (np.shape(value),), others)
     once = tuple([_came_once(kind, value, axes) for _, value, axes in scores])
     if n_words is None and mask is None:
         return Given(Form(kind, n_padded, once), lengths, sizes)
@@ -260,7 +261,7 @@ def _sizes(name: str, shapes: tuple[tuple[int, ...], ...], axes: Axes) -> dict[s
 
 def _came_once(kind: Kind, value: Any, axes: Axes) -> bool:
     """Whether an array without axes along words came once for all sentences."""
-    is_one_each = kind == "one" or axes.n_axes > 0 or (kind == "list" and is_list(value))
+    is_one_each = kind == "list" and is_list(value, axes.n_dimensions)
     return not is_one_each and _is_once(kind, np.ndim(value), axes)
 
 

@@ -32,8 +32,6 @@ from partita.features.pairs import Pairs
 from partita.kept import kept_array, kept_offsets, kept_texts
 from partita.text.learning import restored_features, stored_features
 
-"""By the name in a model file."""
-
 
 def read_class_weights(text: str) -> dict[str, float] | str:
     """`balanced`, or `TAG=WEIGHT,...`."""
