@@ -105,15 +105,21 @@ class Parser(nn.Module):
         return compare_trees(gold, found)
 
 
-def distance(p, sentences, rules):
-    """How far the expected shares of arcs are from what rules ask for, squared and summed."""
+def distance(p, sentences, rules, before=None):
+    """How far the expected shares of arcs are from what rules ask for, squared and summed.
+
+    `before` has expected arcs and words of earlier batches, which fade: one alone says little.
+    """
     tags = [sentence.column("UPOS") for sentence in sentences]
     features, occurrences = arc_constraints(p.numpy.structures, tags, rules)
     which, arcs = map(torch.tensor, features.nonzero())
     expected = torch.zeros(len(rules)).index_add(0, which, p.flat_marginals[arcs])
-    n_words = torch.tensor(occurrences.sum(axis=1)).clamp(min=1)
+    n_words = torch.tensor(occurrences.sum(axis=1))
+    if before is not None:
+        expected, n_words = 0.95 * before[0] + expected, 0.95 * before[1] + n_words
+        before[:] = expected.detach(), n_words
     targets, bounds = map(torch.tensor, rule_targets(rules))
-    gaps = targets - expected / n_words
+    gaps = targets - expected / n_words.clamp(min=1)
     # A bound of 1 is a target from below, -1 from above, and 0 from both sides.
     return torch.where(bounds == 0, gaps, (gaps * bounds).relu()).square().sum()
 
@@ -136,6 +142,7 @@ def train(parser, labelled, text, dev, rules, options):
     rng, start = random.Random(options.seed), time.process_time()
     n_steps = options.epochs * len(batches(labelled, options.batch))
     schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, n_steps)
+    before = [torch.zeros(len(rules)), torch.zeros(len(rules))]
     for epoch in range(1, options.epochs + 1):
         parser.train()
         total, texts = 0.0, batches(text, options.batch, rng)
@@ -145,7 +152,7 @@ def train(parser, labelled, text, dev, rules, options):
                 others = texts[index % len(texts)]
                 p = parser.trees.distribution(parser(others))
                 loss = loss + options.entropy * p.entropy.sum() / options.batch
-                loss = loss + options.rule_weight * distance(p, others, rules)
+                loss = loss + options.rule_weight * distance(p, others, rules, before)
             optimiser.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(parser.parameters(), 5.0)
