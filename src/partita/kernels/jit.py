@@ -1,8 +1,9 @@
 """The ways kernels are compiled, and what compiling costs.
 
-Compiling is most of what a user waits for at the first use, and its price goes by the function:
-each takes a tenth of a second before its first line (typing, wrappers for Python, a module of LLVM,
-machine code, a file in the cache), and every array convenience brings functions of its own. Setting
+Compiling is most of what a user waits for at the first use, and its price goes by the function: a
+kernel takes a tenth of a second before its first line (typing, wrappers for Python, a module of
+LLVM, machine code, a file in the cache), a step less (see `linking`), and every array convenience
+brings functions of its own. So what only kernels call is a step. Setting
 `a[:n] = b` costs 2.6 s, since its error message is built from strings; np.diff 3.6, `a.max()` 0.5,
 np.arange, np.zeros and reshape 0.2 to 0.3, np.empty(n) 0.1, a plain loop next to nothing. So
 kernels have plain loops, what they return comes from the caller, and of NumPy they use constants
@@ -11,34 +12,46 @@ and np.empty(n), for scratch.
 
 from numba import njit
 
+import partita.kernels.commonest  # noqa: F401
 from partita.kernels.cache import choose_folder
+from partita.kernels.linking import Step
 
 choose_folder()
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
+kernel = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 """Called from Python: compiled once and kept on disk, without the GIL, with IEEE division.
 
 No `fastmath`: reassociation would break the argument reduction of the exponential, and -inf
 would be undefined.
 """
 
-_internal = {
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
 
-step = njit(**_internal)
-"""Called from kernels only: it has no wrapper for Python, and no file of its own."""
+def _step(**options):
+    """A decorator for what only kernels call: without a wrapper for Python, nor a file of its own.
 
-inlined = njit(**_internal, forceinline=True)
+    With JIT disabled, functions stay as they are.
+    """
+    decorate = njit(
+        nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, **options
+    )
+
+    def decorated(function):
+        made = decorate(function)
+        return made if made is function else Step(function, made.locals, made.targetoptions)
+
+    return decorated
+
+
+step = _step()
+"""Called from kernels only, and compiled with them (see `linking`)."""
+
+inlined = _step(forceinline=True)
 """A `step` that LLVM always puts into its callers: for work of a few dozen nanoseconds.
 
 Passing an array costs seven words, so that a call of five arrays takes as long as the work itself.
 """
 
-borrowing = njit(**_internal, forceinline=True, _nrt=False)
+borrowing = _step(forceinline=True, _nrt=False)
 """`inlined`, and the arrays it is given are borrowed: references to them are not counted.
 
 Counting takes an atomic operation at a call for every array, as long as several vector operations;
@@ -47,7 +60,7 @@ times as long as the work. It can neither make arrays nor call what makes them; 
 compile one that returns an array.
 """
 
-lent = njit(**_internal, _nrt=False)
+lent = _step(_nrt=False)
 """`borrowing`, without being put into its callers: for work of a microsecond with many call sites,
 each of which would be compiled again.
 """

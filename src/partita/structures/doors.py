@@ -132,14 +132,19 @@ def _listed(sets: Structures, index: int, given: Any, dtype: type) -> FloatArray
             f"{array.name} has {length_of(given)} sentences; expected {len(shapes)}, as the "
             "scores have."
         )
-    are_right = all(type(cells) is np.ndarray and cells.dtype == dtype for cells in given)
+    # By sets, since a comparison for each sentence takes as long as copying it.
+    are_arrays = {*map(type, given)} <= {np.ndarray}
+    are_right = are_arrays and {cells.dtype for cells in given} <= {np.dtype(dtype)}
     if not are_right or [cells.shape for cells in given] != shapes:
         given = [
             _checked(array.name, cells, shape, dtype, sentence)
             for sentence, (cells, shape) in enumerate(zip(given, shapes, strict=True))
         ]
-    rows = [cells.reshape(-1) for cells in given]
-    return np.concatenate(rows, dtype=np.float64) if rows else np.zeros(0)
+    if not shapes:
+        return np.zeros(0)
+    # With one axis along words or none, arrays fit together as they are.
+    rows = given if array.n_axes < 2 else [cells.ravel() for cells in given]
+    return np.concatenate(rows, dtype=np.float64).reshape(-1)
 
 
 def _scattered(

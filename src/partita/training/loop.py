@@ -170,7 +170,8 @@ class Loop:
         """One iteration further, judged on held-out data."""
         began = time.perf_counter()
         state = self.optimiser.step(self.problem, run.state)
-        model = self.optimiser.model(state)
+        # Only a judge wants to see the model of every pass.
+        model = state.weights if self.held_out is None else self.optimiser.model(state)
         held_out = self._judged(model)
         seconds = run.seconds + time.perf_counter() - began
         record = Record(state.iteration, state.loss, state.gradient_norm, held_out, seconds)

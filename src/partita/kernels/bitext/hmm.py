@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partita.kernels.jit import borrowing, inlined, kernel
+from partita.kernels.jit import borrowing, inlined, step
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, spread, store
 from partita.kernels.simd.lanes import total as lane_total
 
@@ -130,7 +130,7 @@ def correlate(weights, w_at, n_weights, values, v_at, n_out, is_fresh, out, out_
         x += TILE
 
 
-@kernel
+@step
 def jump_norms(jumps, n, out):
     """out_k = Z(k) = sum over places i of c(i - k); sums of positive numbers only, O(n)."""
     reach = len(jumps) // 2
@@ -144,7 +144,7 @@ def jump_norms(jumps, n, out):
         out[k] += above
 
 
-@kernel
+@step
 def start_weights(starts, n, out):
     """out_i = start(i), the probability that the first jump goes to i of n places."""
     total = 0.0

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from partita.kernels.bitext.hmm import jump_norms, start_weights
-from partita.kernels.jit import inlined, kernel
+from partita.kernels.jit import inlined, kernel, step
 
 EMPTY, OUTSIDE = -1, -2
 """How a place was reached: by staying while the empty word is translated; from outside."""
@@ -17,7 +17,7 @@ def log(x):
     return math.log(x) if x > 0.0 else -np.inf
 
 
-@kernel
+@step
 def log_jumps(jumps, starts, p0, n):
     """log p(i | k), (n + 1, n), from outside in the last row."""
     norms, start = np.empty(n), np.empty(n)
@@ -33,7 +33,7 @@ def log_jumps(jumps, starts, p0, n):
     return table
 
 
-@kernel
+@step
 def best_pair(values, jumps, starts, p0, out):
     """out_j = the source place of target word j, or -1 for the empty word; O(m n²).
 

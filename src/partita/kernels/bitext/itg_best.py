@@ -7,10 +7,10 @@ Charts are arrays [s, t, k, l] over source boundaries s < t and target boundarie
 import numpy as np
 
 from partita.kernels.bitext.itg_log import prefixes, runs, scaled
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 
 
-@kernel
+@step
 def raise_cells(left, right, k, first, last, out):
     """out[k, l] = max(out[k, l], left[k, u] + right[u, l]) for first <= u < l <= last."""
     for u in range(first, last):
@@ -20,7 +20,7 @@ def raise_cells(left, right, k, first, last, out):
                 out[k, end] = max(out[k, end], score + right[u, end])
 
 
-@kernel
+@step
 def fill(links, a, b, charts, deleted, inserted):
     """X, C and D bottom-up."""
     n, m = links.shape
@@ -46,7 +46,7 @@ def fill(links, a, b, charts, deleted, inserted):
                     X[s, t, k, end] = max(C[s, t, k, end], a + straight[k, end])
 
 
-@kernel
+@step
 def best_split(left, right, s, t, k, end, is_inverted):
     """The best score of two blocks that make up a cell, and where they meet."""
     best, place = -np.inf, (-1, -1)
@@ -65,7 +65,7 @@ def best_split(left, right, s, t, k, end, is_inverted):
 ANY, NOT_STRAIGHT, NOT_INVERTED = 0, 1, 2
 
 
-@kernel
+@step
 def trace(links, a, b, charts, deleted, inserted, cell, targets):
     """Write the links of the best derivation of a cell."""
     X, C, D = charts
@@ -93,7 +93,7 @@ def trace(links, a, b, charts, deleted, inserted, cell, targets):
             stack.append((middle, t, k, u, ANY))
 
 
-@kernel
+@step
 def best_pair(links, deletions, insertions, a, b, targets):
     """The best score; `targets` gets the target word of each source word, -1 for none."""
     n, m = links.shape

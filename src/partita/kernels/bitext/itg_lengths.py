@@ -18,11 +18,11 @@ import math
 import numpy as np
 
 from partita.kernels.bitext.itg_scaled import is_safe, largest_of, n_splits
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 from partita.kernels.simd.exponential import exponential
 
 
-@kernel
+@step
 def weights(scores, at, shape, null, binary, links, deletions, insertions):
     """Weights of at most 1, and what was taken off: (offset, tilt).
 
@@ -49,7 +49,7 @@ def weights(scores, at, shape, null, binary, links, deletions, insertions):
     return offset, tilt
 
 
-@kernel
+@step
 def fill_rules(scores, at, n, by_place, binary, out):
     """out[s, t, S] = exp(score - binary) of each split; without `by_place` they share one part."""
     part = at
@@ -60,7 +60,7 @@ def fill_rules(scores, at, n, by_place, binary, out):
                 part += by_place
 
 
-@kernel
+@step
 def add_leaves(link, insertion, longest, out):
     """out[l] += link insertion^(l - 1) for l >= 1."""
     value = link
@@ -69,7 +69,7 @@ def add_leaves(link, insertion, longest, out):
         value *= insertion
 
 
-@kernel
+@step
 def add_convolution(weight, left, right, longest, out):
     """out[u + v] += weight left[u] right[v] for u, v >= 1 and u + v <= longest."""
     for u in range(1, longest):
@@ -79,7 +79,7 @@ def add_convolution(weight, left, right, longest, out):
                 out[u + v] += factor * right[v]
 
 
-@kernel
+@step
 def add_correlation(weight, slope, other, longest, out):
     """out[v] += weight sum_u slope[u + v] other[u]: the derivative of a convolution."""
     for u in range(1, longest):
@@ -89,7 +89,7 @@ def add_correlation(weight, slope, other, longest, out):
                 out[v] += factor * slope[u + v]
 
 
-@kernel
+@step
 def inside(links, deletions, insertions, rules, longest, charts, deleted):
     """X, C and D for all s < t, each [s, t, length]; deleted[s, t] of the words behind word s."""
     n = len(links)
@@ -114,7 +114,7 @@ def inside(links, deletions, insertions, rules, longest, charts, deleted):
                 add_leaves(links[s] * deleted[s, t], insertions[t], longest, chart[s, t])
 
 
-@kernel
+@step
 def before_links(deletions, insertions, longest, out):
     """out[i, k] = weight of i deleted words and k inserted ones before all links."""
     n = len(deletions)
@@ -126,7 +126,7 @@ def before_links(deletions, insertions, longest, out):
             out[i, k + 1] = out[i, k] * insertions[i]
 
 
-@kernel
+@step
 def nulls_only(scores, at, shape, null, offset, tilt, out):
     """out[k] = weight of the derivation without links and with k target words."""
     n, n_rows = shape
@@ -143,7 +143,7 @@ def nulls_only(scores, at, shape, null, offset, tilt, out):
         out[k] = math.exp(total - offset) if n + k > 0 else 0.0
 
 
-@kernel
+@step
 def fill_lengths(scores, at, by_place, tilt, out):
     """out[l] = what targets of l words have beside all else, relative to the largest, and that."""
     largest = -np.inf
@@ -158,7 +158,7 @@ def fill_lengths(scores, at, by_place, tilt, out):
     return largest
 
 
-@kernel
+@step
 def root(X, before, nulls, n, factor, out):
     """The sum over all derivations; out[l] gets those with l target words."""
     total = 0.0
@@ -172,7 +172,7 @@ def root(X, before, nulls, n, factor, out):
     return total
 
 
-@kernel
+@step
 def outside(n, longest, rules, charts, before, factor, total, slopes, counts):
     """Derivatives of the log of the root's sum with respect to X, C and D, as the leaves see them.
 
@@ -211,7 +211,7 @@ def outside(n, longest, rules, charts, before, factor, total, slopes, counts):
                 GX[s, t, length] += GC[s, t, length] + GD[s, t, length]
 
 
-@kernel
+@step
 def add_product(chart, slope, out):
     """out += slope; returns the sum of chart * slope."""
     total = 0.0
@@ -221,7 +221,7 @@ def add_product(chart, slope, out):
     return total
 
 
-@kernel
+@step
 def add_marginals(links, deleted, insertions, n_rows, X, G, before, nulls, factor, total, out):
     """Expected counts of links, deletions and insertions; the share of what has no link at all."""
     n, longest = len(links), len(nulls) - 1
@@ -253,7 +253,7 @@ def add_marginals(links, deleted, insertions, n_rows, X, G, before, nulls, facto
     return only_nulls
 
 
-@kernel
+@step
 def add_rules(counts, n, by_place, out):
     """The counts of splits, in the order s, S, t; all to one part without `by_place`."""
     for which in range(2):
@@ -265,7 +265,7 @@ def add_rules(counts, n, by_place, out):
                     part += by_place
 
 
-@kernel
+@step
 def infer_sentence(scores, at, shape, by_place, memory, rule_memory, out):
     """Log-partition and expected counts of one sentence, and whether they stand."""
     n, last = shape

@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 
 
-@kernel
+@step
 def log_add(x, y):
     """log(e^x + e^y)."""
     if x == -np.inf:
@@ -21,13 +21,13 @@ def log_add(x, y):
     return max(x, y) + math.log1p(math.exp(-abs(x - y)))
 
 
-@kernel
+@step
 def scaled(count, score):
     """count * score, where 0 * -inf is 0."""
     return count * score if count > 0 else 0.0
 
 
-@kernel
+@step
 def runs(values, straight, out):
     """out[i, j] = sum of straight + values[p] over i < p < j, for i < j: words behind word i."""
     n = len(values)
@@ -39,7 +39,7 @@ def runs(values, straight, out):
                 total += straight + values[j]
 
 
-@kernel
+@step
 def prefixes(deletions, insertions, straight, out):
     """out[i, k] = score of deleting the words before i, then inserting those before k."""
     out[0, 0] = 0.0
@@ -50,7 +50,7 @@ def prefixes(deletions, insertions, straight, out):
             out[i, k + 1] = out[i, k] + straight + insertions[k]
 
 
-@kernel
+@step
 def splits(X, C, D, s, t, k, end):
     """log sum of C[s,S,k,u] X[S,t,u,l], and of X[S,t,k,u] D[s,S,u,l], over the splits (S, u)."""
     straight, inverted = -np.inf, -np.inf
@@ -61,7 +61,7 @@ def splits(X, C, D, s, t, k, end):
     return straight, inverted
 
 
-@kernel
+@step
 def inside(links, a, b, charts, deleted, inserted):
     """Fill the charts bottom-up; a and b are the scores of the straight and the inverted rule."""
     n, m = links.shape
@@ -81,7 +81,7 @@ def inside(links, a, b, charts, deleted, inserted):
                     X[s, t, k, end] = log_add(leaf, log_add(straight, inverted))
 
 
-@kernel
+@step
 def pass_down(charts, outsides, s, t, k, end, straight, inverted):
     """Add to the children of one cell; `straight`, `inverted`: outside sums of the rules.
 
@@ -105,7 +105,7 @@ def pass_down(charts, outsides, s, t, k, end, straight, inverted):
     return n_straight, n_inverted
 
 
-@kernel
+@step
 def outside(links, a, b, charts, outsides, expected):
     """Fill the outside charts top-down from what the root put there; count the binary rules.
 
@@ -127,7 +127,7 @@ def outside(links, a, b, charts, outsides, expected):
                     GX[s, t, k, end] = log_add(straight, GC[s, t, k, end])
 
 
-@kernel
+@step
 def infer_pair(links, deletions, insertions, a, b, marginals):
     """Log-partition; marginals, where there is any alignment."""
     n, m = links.shape
@@ -166,7 +166,7 @@ def infer_pair(links, deletions, insertions, a, b, marginals):
     return total
 
 
-@kernel
+@step
 def add_nulls(marginals, binary, s, t, k, end, n, m, mass, n_more):
     """Count deletions s .. t-1 and insertions k .. l-1, and a straight rule for each of them."""
     if mass > 0.0:

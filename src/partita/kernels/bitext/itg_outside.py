@@ -28,10 +28,10 @@ from partita.kernels.bitext.itg_scaled import (
     spans_upwards,
     weights,
 )
-from partita.kernels.jit import borrowing, kernel
+from partita.kernels.jit import borrowing, kernel, step
 
 
-@kernel
+@step
 def transpose(chart, n, m, out):
     """out[s, t] = chart[s, t]^T for all s < t."""
     width = padded_width(m + 1)
@@ -130,7 +130,7 @@ def inner_product(chart, at, matrix):
     return total
 
 
-@kernel
+@step
 def outside(terminals, a, b, factors, charts, tables, total, marginals, work, counts):
     """Marginals of terminals, from the charts and tables that `inside` filled.
 
@@ -185,7 +185,7 @@ def outside(terminals, a, b, factors, charts, tables, total, marginals, work, co
     return n_straight, n_inverted
 
 
-@kernel
+@step
 def spread_nulls(mass, marginals, at):
     """Null words i < p < j behind a link get mass[i, j]."""
     n = len(mass)
@@ -195,7 +195,7 @@ def spread_nulls(mass, marginals, at):
                 marginals[at + p] += mass[i, j]
 
 
-@kernel
+@step
 def root_marginals(shape, X, before, total, only_nulls, marginals):
     """Null words before all links, and the alignment that has none, whose share is given."""
     n, m, n_rows = shape
@@ -213,7 +213,7 @@ def root_marginals(shape, X, before, total, only_nulls, marginals):
             marginals[first : first + k] += mass
 
 
-@kernel
+@step
 def without_links(scores, at, shape, null, marginals):
     """A pair with an empty side: one derivation, or none. Returns its score."""
     n, m, n_rows = shape
@@ -225,7 +225,7 @@ def without_links(scores, at, shape, null, marginals):
     return score
 
 
-@kernel
+@step
 def place_counts(counts, n, out):
     """The counts [s, t, S] of both rules in the order s, S, t."""
     part = 0
@@ -238,7 +238,7 @@ def place_counts(counts, n, out):
                 part += 1
 
 
-@kernel
+@step
 def infer_pair(scores, at, shape, by_place, memory, rules, marginals):
     """Log-partition and marginals of one pair with words on both sides; whether they stand."""
     n, m, n_rows = shape

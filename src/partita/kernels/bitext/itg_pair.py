@@ -31,7 +31,7 @@ from partita.kernels.bitext.itg_edges import (
     put_union,
     start,
 )
-from partita.kernels.jit import inlined, kernel
+from partita.kernels.jit import inlined, kernel, step
 
 
 @inlined
@@ -118,7 +118,7 @@ def put_block(links, edges, counts, L, X, s, t, k, end):
     return put_single(edges, counts, NONE, NONE, LINK, s * m + k, span)
 
 
-@kernel
+@step
 def next_links(links):
     """For words s and k: the first source word from s on that k links, and the first target word
     from k on that s links; n and m where there is none.

@@ -28,7 +28,7 @@ import math
 import numpy as np
 
 from partita.kernels.bitext.itg_products import UPPER, add_products, padded_width
-from partita.kernels.jit import borrowing, inlined, kernel
+from partita.kernels.jit import borrowing, inlined, step
 from partita.kernels.simd.exponential import LOWEST, exponential
 from partita.kernels.simd.lanes import N_LANES
 
@@ -59,7 +59,7 @@ def n_splits(n):
     return (n + 1) * n * (n - 1) // 6
 
 
-@kernel
+@step
 def largest_of(scores, first, last):
     """The largest score, 0 if all are -inf or there are none."""
     largest = -np.inf
@@ -68,7 +68,7 @@ def largest_of(scores, first, last):
     return largest if largest > -np.inf else 0.0
 
 
-@kernel
+@step
 def fill_factors(scores, at, n, binary, out):
     """out[s, t, S] = exp(score - binary) of each split, whose scores come in the order s, S, t."""
     part = at
@@ -79,7 +79,7 @@ def fill_factors(scores, at, n, binary, out):
                 part += 1
 
 
-@kernel
+@step
 def weights(scores, at, shape, null, binary, links, deletions, insertions):
     """Terminal weights in (0, 1], and the logarithm that was taken off; -inf for no derivation.
 
@@ -123,7 +123,7 @@ def weights(scores, at, shape, null, binary, links, deletions, insertions):
     return offset
 
 
-@kernel
+@step
 def null_score(scores, at, shape, null):
     """The score of the alignment without links: one rule less than it has null words."""
     n, m, n_rows = shape
@@ -135,7 +135,7 @@ def null_score(scores, at, shape, null):
     return total + (n + m - 1) * null if n + m > 1 else total
 
 
-@kernel
+@step
 def runs(values, out):
     """out[i, j] = product of values[p] over i < p < j, for i < j: words that follow word i."""
     n = len(values)
@@ -147,7 +147,7 @@ def runs(values, out):
                 product *= values[j]
 
 
-@kernel
+@step
 def prefixes(deletions, insertions, out):
     """out[i, k] = weight of deleting the words before i and inserting those before k."""
     n, m = len(deletions), insertions.shape[1]
@@ -175,7 +175,7 @@ def add_links(links, word, n_target, deleted, behind, charts, at, width):
                 D[row + column] += value
 
 
-@kernel
+@step
 def spans_upwards(n):
     """All source spans (s, t), parts before wholes, in blocks of those that end close by."""
     spans = np.empty((n * (n + 1) // 2, 2), dtype=np.int64)
@@ -212,7 +212,7 @@ def split_products(X, C, D, s, t, n, m, factors, straight, inverted):
         add_products(X, right, backwards, D, left, square, terms, by_place, inverted)
 
 
-@kernel
+@step
 def inside(links, deletions, insertions, a, b, factors, charts, tables):
     """X, C and D for all s < t; returns the sum over the alignments that have a link.
 

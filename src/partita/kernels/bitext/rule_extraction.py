@@ -84,7 +84,7 @@ def outside(linked, outer, one, other):
     return left > 0
 
 
-@kernel
+@step
 def extract(source, target, found, n_found, linked, most_symbols, most_slots, sources, targets, at):
     """The rules of one pair, from its phrases; rows from `at` on. Where they end, -1 for no room.
 

@@ -9,7 +9,7 @@ O(cells + entries log(entries in a row)).
 
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 
 
 @kernel
@@ -62,7 +62,7 @@ def fill_rows(
                 cells[row_cell + j - first] = entry[target[j]]
 
 
-@kernel
+@step
 def find(offsets, targets, source, target):
     """The entry of a pair, or -1 if the words never met: binary search."""
     low, high = offsets[source], offsets[source + 1]

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from partita.kernels.jit import inlined, kernel
+from partita.kernels.jit import inlined, kernel, step
 from partita.kernels.simd.lanes import N_LANES, broadcast, load, maximum, spread, store
 
 
-@kernel
+@step
 def best_lefts(before, scores, table, n_tags, out):
     """out[j] = max_i (before[i] + scores[table + i, j]), with columns in SIMD lanes."""
     if n_tags < N_LANES:
@@ -47,7 +47,7 @@ def sixteen_columns(before, scores, table, n_tags, out, column):
     store(out, column + 3 * N_LANES, d)
 
 
-@kernel
+@step
 def best_prefixes(scores, start, n_tags, stride, delta):
     """delta[t, j] = unary[t, j] + max_i (delta[t-1, i] + pairwise[t-1, i, j])."""
     n_words = len(delta)
@@ -60,7 +60,7 @@ def best_prefixes(scores, start, n_tags, stride, delta):
             delta[t, j] += scores[start + t * n_tags + j]
 
 
-@kernel
+@step
 def best_suffixes(scores, start, n_tags, stride, epsilon):
     """epsilon[t, i] = max_j (pairwise[t, i, j] + unary[t+1, j] + epsilon[t+1, j])."""
     n_words = len(epsilon)
@@ -124,7 +124,7 @@ def max_marginals(scores, part_offsets, word_offsets, n_tags, stride, out):
                     out[part] = max(out[part], delta[t, i] + scores[part] + right)
 
 
-@kernel
+@step
 def merge_lists(left_best, scores, column, n_tags, k, best, left_tag, left_rank):
     """The k best of the sorted lists left_best[i, :] + scores[column + i * n_tags], best first.
 

@@ -14,12 +14,12 @@ in which the marginals of a word and of its transitions differ would show in the
 import numpy as np
 
 from partita.kernels.chains import log as chain_log
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load
 from partita.kernels.simd.lanes import total as lane_total
 
 
-@kernel
+@step
 def row_mean(pairs, direction, row, n_tags, behind):
     """Mean of direction[row + j] + behind[j] with the weights pairs[row + j]; 0 if all are 0."""
     lanes, lane_weights, rest, weight = broadcast(0.0), broadcast(0.0), 0.0, 0.0
@@ -35,7 +35,7 @@ def row_mean(pairs, direction, row, n_tags, behind):
     return (rest + lane_total(lanes)) / weight if weight > 0.0 else 0.0
 
 
-@kernel
+@step
 def suffixes(marginals, direction, start, n_words, n_tags, suffix):
     """suffix[t, i] = sum_j p(j at t+1 | i at t) (v(i, j) + v(t+1, j) + suffix[t+1, j])."""
     behind = np.empty(n_tags)
@@ -48,7 +48,7 @@ def suffixes(marginals, direction, start, n_words, n_tags, suffix):
             suffix[t, i] = row_mean(marginals, direction, table + i * n_tags, n_tags, behind)
 
 
-@kernel
+@step
 def prefixes(marginals, direction, start, n_words, n_tags, prefix):
     """prefix[t, j] = v(t, j) + sum_i p(i at t-1 | j at t) (v(i, j) + prefix[t-1, i])."""
     for j in range(n_tags):
@@ -68,7 +68,7 @@ def prefixes(marginals, direction, start, n_words, n_tags, prefix):
             prefix[t, j] += direction[start + t * n_tags + j]
 
 
-@kernel
+@step
 def combine(marginals, direction, start, n_words, n_tags, prefix, suffix, out):
     """The product for one sentence, once the prefix and suffix expectations are known.
 

@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 
 
-@kernel
+@step
 def conditional(joint, given):
     """p(a | b) for p(a, b) = joint and p(b) = given.
 
@@ -21,7 +21,7 @@ def conditional(joint, given):
     return joint / given if joint > 0.0 and given > 0.0 else 0.0
 
 
-@kernel
+@step
 def surprise(p):
     """p log 1 / p, with 0 log 0 = 0."""
     return -p * math.log(p) if p > 0.0 else 0.0
@@ -87,7 +87,7 @@ def gradient(marginals, part_offsets, word_offsets, n_tags, prefix, suffix, out)
                     out[table + i * n_tags + j] = surprise(p) + p * inside
 
 
-@kernel
+@step
 def mixed_entropy(logs, entropies):
     """log sum_i exp(logs[i]), and the entropy of i and of what lies behind i, together.
 

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from partita.kernels.jit import inlined, kernel
+from partita.kernels.jit import inlined, kernel, step
 
 CERTAIN = 2.0**-900
 """A sum of products this large has lost at most 2^-100 of itself where a product underflowed."""
@@ -35,7 +35,7 @@ def log_add(a, b):
     return a + math.log1p(math.exp(b - a))
 
 
-@kernel
+@step
 def log_product(vector, table, weights, largest, transposed, ratio, out):
     """out[k] = log sum_j exp(vector[j] + table[j, k]), or table[k, j] where transposed.
 
@@ -60,7 +60,7 @@ def log_product(vector, table, weights, largest, transposed, ratio, out):
             out[k] = log_add(out[k], vector[j] + (table[k, j] if transposed else table[j, k]))
 
 
-@kernel
+@step
 def word_sums(scores, n_tags, first_part, words, offsets, first, end, sums):
     """sums[b, k] = log sum over the words of bundle b of exp(score[word, k])."""
     for bundle in range(first, end):
@@ -77,7 +77,7 @@ def word_sums(scores, n_tags, first_part, words, offsets, first, end, sums):
             sums[bundle - first, k] = top + math.log(total)
 
 
-@kernel
+@step
 def forward(arcs, is_final, sums, table, weights, largest, start, stop, F, G, ratio):
     """Fill F and G; returns the log-partition. `arcs` are rows (source, target, bundle)."""
     n_tags = F.shape[1]
@@ -99,7 +99,7 @@ def forward(arcs, is_final, sums, table, weights, largest, start, stop, F, G, ra
     return total
 
 
-@kernel
+@step
 def backward(arcs, is_final, sums, table, weights, largest, stop, H, B, ratio):
     """Fill H and B."""
     n_tags = B.shape[1]
@@ -117,7 +117,7 @@ def backward(arcs, is_final, sums, table, weights, largest, stop, H, B, ratio):
                 B[state, j] = log_add(B[state, j], stop[j])
 
 
-@kernel
+@step
 def add_transitions(F, H, table, weights, largest, total, ratio, gain, out):
     """out[j, k] += exp(F[j] + pairwise[j, k] + H[k] - total)."""
     n_tags = len(F)
@@ -138,7 +138,7 @@ def add_transitions(F, H, table, weights, largest, total, ratio, gain, out):
             out[j, k] += ratio[j] * weights[j, k] * gain[k] * factor
 
 
-@kernel
+@step
 def add_words(counts, sums, scores, n_tags, first_part, words, offsets, first, end, out):
     """Share the expected count of each bundle out among its words."""
     for bundle in range(first, end):
@@ -150,7 +150,7 @@ def add_words(counts, sums, scores, n_tags, first_part, words, offsets, first, e
                     out[part + k] += counts[bundle - first, k] * share
 
 
-@kernel
+@step
 def lattice(
     arcs, is_final, sums, table, weights, largest, start, stop,
     counts, table_counts, start_counts, stop_counts,

@@ -16,10 +16,10 @@ import math
 
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 
 
-@kernel
+@step
 def forward(scores, start, n_tags, stride, alpha):
     """alpha[t, j] = log sum over prefixes that end in tag j at word t, scores up to t included.
 
@@ -42,7 +42,7 @@ def forward(scores, start, n_tags, stride, alpha):
                 alpha[t, j] = scores[start + t * n_tags + j] + largest + math.log(total)
 
 
-@kernel
+@step
 def shares(logs, out):
     """out = exp(logs), divided by their sum; zeros where there is no mass. Returns the log-sum."""
     largest = -np.inf

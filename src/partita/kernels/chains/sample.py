@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from partita.kernels.chains.log import forward
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 
 
-@kernel
+@step
 def draw(logs, uniform, weights):
     """An index with probability proportional to exp(logs), by inversion of one uniform number."""
     largest = logs.max()

@@ -22,7 +22,7 @@ import numpy as np
 
 from partita.arrays import Array
 from partita.kernels.features.hash import place_of
-from partita.kernels.jit import borrowing, inlined, kernel
+from partita.kernels.jit import borrowing, inlined, kernel, step
 from partita.kernels.simd.prefetch import prefetch
 
 GROUP = 8
@@ -221,7 +221,7 @@ def places_on_side(
     return n_places, n_arcs
 
 
-@kernel
+@step
 def sum_ends(table, keys, direction_keys, first, n_nodes, shift, sums):
     """sums[i, direction, slot] += the weights of all templates of one end, for that end."""
     for i in range(n_nodes):
@@ -234,7 +234,7 @@ def sum_ends(table, keys, direction_keys, first, n_nodes, shift, sums):
                     sums[i, direction, slot] += plain + table[slot_of(place, np.uint32(slot))]
 
 
-@kernel
+@step
 def spread_ends(sums, keys, direction_keys, first, n_nodes, shift, table):
     """The transpose: table += what the arcs of each end, direction and slot sum up to."""
     for i in range(n_nodes):
@@ -259,7 +259,7 @@ def clear(sums, n_nodes):
                 sums[i, direction, slot] = 0.0
 
 
-@kernel
+@step
 def sweep_heads(table, is_transposed, keys, first, n_words, shift, first_arc, arcs, most_places):
     """All arcs of a sentence, head by head, each time outwards: first to the right.
 

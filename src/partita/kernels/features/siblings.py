@@ -78,7 +78,7 @@ def use_row(
                 values[cell + m] += table[place] + table[further]
 
 
-@kernel
+@step
 def visit_triples(table, is_transposed, keys, first, n_words, shift, slots, start, values):
     """All templates that look at the head, at all parts of a sentence from `start` on."""
     width, n_triples = n_words + 1, keys.head.shape[0]
@@ -109,7 +109,7 @@ def visit_triples(table, is_transposed, keys, first, n_words, shift, slots, star
     )  # fmt: skip
 
 
-@kernel
+@step
 def visit_pairs(table, is_transposed, keys, first, n_words, shift, slots, sums):
     """All other templates, at sums[inner, m] and, without inner sibling, at sums[head, m] behind.
 
@@ -143,7 +143,7 @@ def visit_pairs(table, is_transposed, keys, first, n_words, shift, slots, sums):
     )  # fmt: skip
 
 
-@kernel
+@step
 def spread(is_transposed, n_words, start, values, sums):
     """values[h, s, m] += what `visit_pairs` sums up for s and m; or the transpose of that."""
     width = n_words + 1

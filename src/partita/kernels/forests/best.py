@@ -3,10 +3,10 @@
 import numpy as np
 
 from partita.kernels.forests.inside import edge_value
-from partita.kernels.jit import kernel
+from partita.kernels.jit import step
 
 
-@kernel
+@step
 def viterbi(scores, parts, star_offsets, tails, tail_offsets, best, choice, lengths):
     """best[v] = max over edges e into v of score[e] + sum over tails u of best[u].
 
@@ -27,7 +27,7 @@ def viterbi(scores, parts, star_offsets, tails, tail_offsets, best, choice, leng
         lengths[node] = length
 
 
-@kernel
+@step
 def write_derivation(choice, edges, tails, tail_offsets, root, out):
     """The chosen edges below the root, top-down and left to right, where `out` has room for them.
 
@@ -46,7 +46,7 @@ def write_derivation(choice, edges, tails, tail_offsets, root, out):
             height += 1
 
 
-@kernel
+@step
 def max_marginals(scores, parts, star_offsets, tails, tail_offsets, root, best, out):
     """For each part the score of the best derivation that uses it at least once.
 

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from partita.kernels.jit import inlined, kernel
+from partita.kernels.jit import inlined, kernel, step
 from partita.kernels.simd.exponential import exponential
 from partita.kernels.simd.lanes import N_LANES, broadcast, load, store
 from partita.kernels.simd.lanes import total as lane_total
@@ -87,7 +87,7 @@ def inside_and_weights(scores, parts, star_offsets, tails, tail_offsets, inside,
             units[node] = 1.0 / total
 
 
-@kernel
+@step
 def expected_counts(
     parts, star_offsets, tails, tail_offsets, root, units, weights, counts, marginals
 ):
@@ -106,7 +106,7 @@ def expected_counts(
             add_to_tails(marginal, tails, tail_offsets, place, counts)
 
 
-@kernel
+@step
 def covariance_product(
     direction, parts, star_offsets, tails, tail_offsets, units, weights, counts, product
 ):
@@ -139,7 +139,7 @@ def covariance_product(
             add_to_tails(change, tails, tail_offsets, place, moved)
 
 
-@kernel
+@step
 def outside(scores, parts, star_offsets, tails, tail_offsets, root, inside, out):
     """out[v] = log of the sum of everything around v in a derivation, 0 for the root.
 

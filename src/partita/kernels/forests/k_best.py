@@ -16,7 +16,7 @@ import numpy as np
 
 from partita.kernels.forests.inside import edge_value
 from partita.kernels.forests.layout import with_room
-from partita.kernels.jit import inlined, kernel
+from partita.kernels.jit import inlined, kernel, step
 
 # Columns of `items`: the top edge, where the ranks begin, and the links of a pairing heap.
 PLACE, RANKS, CHILD, SIBLING = 0, 1, 2, 3
@@ -43,7 +43,7 @@ class Search(NamedTuple):
     """How many items, ranks and places of `found` are taken."""
 
 
-@kernel
+@step
 def start_search(best, choice, most_tails):
     """The search that knows the best derivation of every node."""
     n_nodes = len(best)
@@ -59,7 +59,7 @@ def start_search(best, choice, most_tails):
     return Search(nodes, items, best.copy(), ranks, np.empty(16, dtype=np.int64), n_used)
 
 
-@kernel
+@step
 def needed_room(nodes, items, found, star_offsets, tail_offsets, node):
     """How many items, ranks and places of `found` one more derivation of the node may take."""
     place = items[item_at(nodes, found, node, nodes[node, N_FOUND] - 1), PLACE]
@@ -68,7 +68,7 @@ def needed_room(nodes, items, found, star_offsets, tail_offsets, node):
     return n_tails + n_edges, n_tails * n_tails, 2 * nodes[node, ROOM] + 4
 
 
-@kernel
+@step
 def grown(search, room):
     """The same search with that much more room."""
     values = with_room(search.values, search.n_used[0] + room[0])
@@ -203,7 +203,7 @@ def take_best(nodes, items, values, found, n_used, node):
     nodes[node, N_FOUND] += 1
 
 
-@kernel
+@step
 def extend(search, k, root, scores, parts, star_offsets, tails, tail_offsets, stack):
     """Find derivations until the root has k, or all; returns the room still needed for that.
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partita.kernels.jit import inlined, kernel
+from partita.kernels.jit import inlined, kernel, step
 
 
 class Layout(NamedTuple):
@@ -93,7 +93,7 @@ def first_fault(derivation, heads, tails, tail_offsets, root):
     return -1, -1
 
 
-@kernel
+@step
 def with_room(array, size):
     """The same array, or a copy with room for `size` items or more."""
     if size <= len(array):

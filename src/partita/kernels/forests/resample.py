@@ -6,10 +6,10 @@ See `Layout` for the arrays.
 import numpy as np
 
 from partita.kernels.forests.sample import cumulate, derive
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 
 
-@kernel
+@step
 def subtree_end(derivation, first, n_tails):
     """The place behind the last edge of the sub-derivation that begins at `first`, in preorder."""
     n_open, place = 1, first

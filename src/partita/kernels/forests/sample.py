@@ -3,10 +3,10 @@
 import numpy as np
 
 from partita.kernels.forests.layout import with_room
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 
 
-@kernel
+@step
 def cumulate(weights, star_offsets, cumulative):
     """Running sums of the weights of each node's edges."""
     for node in range(len(star_offsets) - 1):
@@ -16,7 +16,7 @@ def cumulate(weights, star_offsets, cumulative):
             cumulative[place] = total
 
 
-@kernel
+@step
 def draw(cumulative, first, end, uniform):
     """The first place whose running sum exceeds the uniform number's part of the total.
 
@@ -37,7 +37,7 @@ def draw(cumulative, first, end, uniform):
     return low
 
 
-@kernel
+@step
 def derive(cumulative, edges, star_offsets, tails, tail_offsets, node, rng, out, index):
     """Append a derivation of a node to `out` from `index` on; returns `out` and where it ends.
 

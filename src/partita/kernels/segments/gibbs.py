@@ -3,11 +3,11 @@
 import numpy as np
 
 from partita.kernels.chains.sample import draw
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 from partita.kernels.segments.rows import cell_of
 
 
-@kernel
+@step
 def segment_around(is_first, word, n_words):
     """First word and end of the segment that a word is in."""
     first, end = word, word + 1
@@ -18,7 +18,7 @@ def segment_around(is_first, word, n_words):
     return first, end
 
 
-@kernel
+@step
 def alternatives(scores, start, table, n_words, longest, n_tags, tags, first, place, end, logs):
     """Scores of all ways to cut words first to end at most once, at `place`, with any tags.
 
@@ -43,7 +43,7 @@ def alternatives(scores, start, table, n_words, longest, n_tags, tags, first, pl
                 logs[pair] = back + inner + ahead
 
 
-@kernel
+@step
 def rewrite(is_first, tags, first, place, end, choice, n_tags):
     """Write one of the `alternatives`."""
     is_cut, pair = choice >= n_tags, choice - n_tags

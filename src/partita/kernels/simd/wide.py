@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import step
 
 ZERO = (0.0, 0.0)
 ONE = (1.0, 0.0)
@@ -23,7 +23,7 @@ _LOG = _LOG_HIGH + _LOG_LOW
 _EXACT = 2.0**21
 
 
-@kernel
+@step
 def widen(m, e):
     """m 2^(512 e) with m brought into range, for 2^-768 <= |m| < 2^768."""
     if abs(m) >= _MOST:
@@ -33,7 +33,7 @@ def widen(m, e):
     return m, e
 
 
-@kernel
+@step
 def add(x, y):
     """x + y."""
     if x[0] == 0.0:
@@ -50,31 +50,31 @@ def add(x, y):
     return x if gap > 0.0 else y
 
 
-@kernel
+@step
 def multiply(x, y):
     """x * y."""
     return widen(x[0] * y[0], x[1] + y[1])
 
 
-@kernel
+@step
 def divide(x, y):
     """x / y, for y other than 0."""
     return widen(x[0] / y[0], x[1] - y[1])
 
 
-@kernel
+@step
 def negative(x):
     """-x."""
     return -x[0], x[1]
 
 
-@kernel
+@step
 def multiply_add(x, y, z):
     """x * y + z."""
     return add(multiply(x, y), z)
 
 
-@kernel
+@step
 def exponential(x):
     """e^x of a double; 0 at -inf."""
     if x == -math.inf:
@@ -89,13 +89,13 @@ def exponential(x):
     return widen(math.exp(rest), e)
 
 
-@kernel
+@step
 def logarithm(x):
     """The logarithm of a positive number as a double."""
     return math.log(x[0]) + x[1] * _LOG_LOW + x[1] * _LOG_HIGH
 
 
-@kernel
+@step
 def narrow(x):
     """The nearest double; 0 where that is too small, infinite where it is too large."""
     if x[1] == 0.0:

@@ -13,13 +13,13 @@ import math
 
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 from partita.kernels.spanning.elimination import marginals as safe_marginals
 from partita.kernels.spanning.wide import marginals as wide_marginals
 from partita.kernels.trees.reachability import clear_impossible
 
 
-@kernel
+@step
 def draw(cumulative, uniform):
     """The first index whose cumulative weight exceeds uniform * the total."""
     threshold = uniform * cumulative[-1]
@@ -36,7 +36,7 @@ def draw(cumulative, uniform):
     return low
 
 
-@kernel
+@step
 def cumulative_weights(arcs, first, n_words, lowest, cumulative):
     """cumulative[j, i] = sum over heads lowest <= i' <= i of exp(arcs[i', j] - best of j)."""
     for j in range(1, n_words + 1):
@@ -51,7 +51,7 @@ def cumulative_weights(arcs, first, n_words, lowest, cumulative):
             cumulative[j, i] = total
 
 
-@kernel
+@step
 def wilson(cumulative, root, n_steps, rng, in_tree, heads):
     """One tree; `root` is the node to meet. Returns whether it took at most `n_steps` steps."""
     n_words = len(heads)
@@ -73,7 +73,7 @@ def wilson(cumulative, root, n_steps, rng, in_tree, heads):
     return True
 
 
-@kernel
+@step
 def keep_arc(arcs, n_words, head, modifier):
     """Forbid all other heads of a modifier."""
     for i in range(n_words + 1):
@@ -81,7 +81,7 @@ def keep_arc(arcs, n_words, head, modifier):
             arcs[i * (n_words + 1) + modifier] = -np.inf
 
 
-@kernel
+@step
 def one_by_one(arcs, n_words, single_root, rng, heads):
     """One tree, head after head, each from its marginal given the others; `arcs` is used up."""
     n_nodes = n_words + 1

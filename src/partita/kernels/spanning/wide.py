@@ -10,7 +10,7 @@ w G and the covariance product w (v G + G').
 
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 from partita.kernels.simd.wide import (
     ONE,
     ZERO,
@@ -30,19 +30,19 @@ from partita.kernels.spanning.arborescence import arborescence, load_rows, scrat
 LARGEST = 2.0**60
 
 
-@kernel
+@step
 def get(array, i, j):
     """The number at [i, j]."""
     return array[i, j, 0], array[i, j, 1]
 
 
-@kernel
+@step
 def put(array, i, j, x):
     """Write the number at [i, j]."""
     array[i, j, 0], array[i, j, 1] = x
 
 
-@kernel
+@step
 def elimination_order(arcs, n_words, single_root):
     """The words in an order in which the first leads to all others, and the heads of the best tree.
 
@@ -63,7 +63,7 @@ def elimination_order(arcs, n_words, single_root):
     return order, heads
 
 
-@kernel
+@step
 def load_weights(arcs, direction, order, heads, single_root, weights, moved):
     """weights = exp(arcs - that of the best tree), moved = weights * direction; sums that tree.
 
@@ -97,7 +97,7 @@ def load_weights(arcs, direction, order, heads, single_root, weights, moved):
     return shift
 
 
-@kernel
+@step
 def shares(weights, moved, k, first, share, moved_share):
     """q_k and q_k' of all heads i < k; returns d_k and d_k'."""
     d, moved_d = ZERO, ZERO
@@ -112,7 +112,7 @@ def shares(weights, moved, k, first, share, moved_share):
     return d, moved_d
 
 
-@kernel
+@step
 def pass_on(weights, moved, k, share, moved_share):
     """w[i, j] += q_k[i] w[k, j], and its derivative, for i, j < k."""
     for i in range(k):
@@ -124,7 +124,7 @@ def pass_on(weights, moved, k, share, moved_share):
             put(moved, i, j, multiply_add(moved_q, w, change))
 
 
-@kernel
+@step
 def row_sums(gradient, moved_gradient, weights, moved, k, i):
     """sum_j<k G[i, j] w[k, j] and its derivative."""
     left, moved_left = ZERO, ZERO
@@ -136,7 +136,7 @@ def row_sums(gradient, moved_gradient, weights, moved, k, i):
     return left, moved_left
 
 
-@kernel
+@step
 def add_word(weights, moved, share, moved_share, k, first, d, gradient, moved_gradient):
     """G[i, k] and G[k, j] for i, j < k, and their derivatives; d is (d_k, d_k')."""
     rest, moved_rest = ONE, ZERO
@@ -164,7 +164,7 @@ def add_word(weights, moved, share, moved_share, k, first, d, gradient, moved_gr
         put(moved_gradient, i, k, divide(moved_top, d[0]))
 
 
-@kernel
+@step
 def sentence(arcs, direction, n_words, single_root, marginals, product):
     """Marginals and covariance product of one sentence; returns its log-partition."""
     order, heads = elimination_order(arcs, n_words, single_root)
@@ -199,7 +199,7 @@ def sentence(arcs, direction, n_words, single_root, marginals, product):
     return shift + logarithm(factor)
 
 
-@kernel
+@step
 def expected_direction(direction, marginals, first, n_words, out):
     """out[j] = sum_i marginals[i, j] direction[i, j], the direction that word j can expect."""
     out[:] = 0.0

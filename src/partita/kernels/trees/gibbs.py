@@ -9,13 +9,13 @@ it is does not depend on the heads that are drawn, so that each visit is a Gibbs
 import numpy as np
 
 from partita.kernels.chains.sample import draw
-from partita.kernels.jit import kernel
+from partita.kernels.jit import kernel, step
 
 NOBODY = 0
 """In place of a second word that is hung anew."""
 
 
-@kernel
+@step
 def find_tops(heads, word, partner, tops):
     """tops[x] = `word` or `partner` if x descends from it (each descends from itself), else 0.
 
@@ -33,7 +33,7 @@ def find_tops(heads, word, partner, tops):
             node = heads[node - 1]
 
 
-@kernel
+@step
 def crosses(head, modifier, other_head, other_modifier):
     """Whether two arcs cross: one begins under the other and ends outside."""
     left, right = min(head, modifier), max(head, modifier)
@@ -41,7 +41,7 @@ def crosses(head, modifier, other_head, other_modifier):
     return (left < first < right < last) or (first < left < last < right)
 
 
-@kernel
+@step
 def find_blocked(heads, word, partner, modifier, blocked):
     """blocked[h] > 0 where the arc h -> modifier crosses an arc of a word beside the two. O(n).
 
@@ -66,7 +66,7 @@ def find_blocked(heads, word, partner, modifier, blocked):
             blocked[head] = 1
 
 
-@kernel
+@step
 def hang_word(arcs, is_projective, single_root, word, uniform, heads, tops, blocked, logs, weights):
     """Draw the head of one word among all that leave a tree; arcs is (n+1, n+1)."""
     find_tops(heads, word, NOBODY, tops)
@@ -83,7 +83,7 @@ def hang_word(arcs, is_projective, single_root, word, uniform, heads, tops, bloc
         heads[word - 1] = draw(logs, uniform, weights)
 
 
-@kernel
+@step
 def hang_both(arcs, is_projective, word, partner, uniform, heads, tops, blocked, logs, weights):
     """Draw the heads of the root word and another: one hangs on the root, the other below it.
 

@@ -299,10 +299,13 @@ def _share_of_penalty(problem: Problem, corpus: Corpus) -> SingleArray:
 
 def _padded(state: StochasticState, averages: bool) -> StochasticState:
     """A state whose arrays a pass may overwrite, so that the old one stays whole."""
+    weights = padded(state.weights)
+    # What nothing has been added to yet need not be read: only what is used becomes memory.
+    copied = padded if state.n_steps else lambda vector: np.zeros_like(weights)
     return replace(
         state,
-        weights=padded(state.weights),
+        weights=weights,
         # Nobody looks at the drift of a pass that is not averaged.
-        drift=padded(state.drift) if averages else state.drift,
-        memory=tuple(map(padded, state.memory)),
+        drift=copied(state.drift) if averages else state.drift,
+        memory=tuple(map(copied, state.memory)),
     )

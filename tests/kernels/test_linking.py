@@ -1,0 +1,51 @@
+"""Steps: compiled with the kernels that call them, and once for all constants."""
+
+import numpy as np
+import pytest
+
+from partita.kernels.jit import inlined, kernel, step
+
+NOTHING = -1
+
+
+@inlined
+def checked(place):
+    if place > 10:
+        raise ValueError("too far")
+    return place
+
+
+@step
+def put(row, place, value=7):
+    row[checked(place)] = value
+    return place + 1
+
+
+@kernel
+def fill(row, more):
+    place = put(row, 0, NOTHING)
+    place = put(row, place, value=2)
+    place = put(row, place, place)
+    place = put(row, place)
+    return put(row, place + more, row[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.int32])
+def test_a_kernel_runs_its_steps(dtype):
+    row = np.zeros(6, dtype=dtype)
+    assert fill(row, 0) == 5
+    np.testing.assert_array_equal(row, [-1, 2, 2, 7, -1, 0])
+
+
+def test_constants_are_whole_numbers_like_others():
+    fill(np.zeros(6, dtype=np.int64), 0)
+    if not hasattr(put, "signatures"):
+        pytest.skip("nothing is compiled")
+    own = [kinds for kinds in put.signatures if str(kinds[0].dtype) == "int64"]
+    # With a value and without.
+    assert len(own) == 2
+
+
+def test_an_error_of_a_step_is_that_of_its_kernel():
+    with pytest.raises(ValueError, match="too far"):
+        fill(np.zeros(20, dtype=np.int64), 15)
