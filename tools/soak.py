@@ -19,11 +19,14 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from partita import Aligner, DependencyParser, HiddenMarkovTagger, Segmenter, Tagger, samples
 from partita.data import read_bitext, read_columns, read_conllu
+from partita.training.interruption import heed_interruptions
 from partita.training.model_file import read_model
 
 WARM_UP = 3
@@ -45,18 +48,18 @@ def main() -> int:
     began, sizes = time.monotonic(), list[int]()
     with tempfile.TemporaryDirectory(prefix="partita-soak-") as folder:
         victims = Victims(Path(folder), random.Random(options.seed))
-        beside = threading.Thread(target=victims.run)
-        beside.start()
-        try:
+        # Ctrl-C ends it with what there is: estimators would take it for a wish to them alone.
+        with heed_interruptions() as interruption, victims.beside():
             while len(sizes) <= WARM_UP or time.monotonic() - began < options.seconds:
                 work()
+                if interruption.is_requested:
+                    break
                 gc.collect()
                 sizes.append(resident())
                 seconds, size = time.monotonic() - began, sizes[-1] / 2**20
                 _say(f"round {len(sizes)}: {size:.1f} MiB, {seconds:.0f} s; {victims}")
-        finally:
-            victims.is_over.set()
-            beside.join()
+    if len(sizes) <= WARM_UP:
+        return 1
     first, last = sizes[WARM_UP], sizes[-1]
     _say(
         f"{len(sizes)} rounds: {first / 2**20:.1f} MiB after round {WARM_UP + 1}, at most "
@@ -78,7 +81,8 @@ class Victims:
         self.killed = self.interrupted = self.finished = self.resumed = self.n_runs = 0
         self.lost: list[str] = []
         self.is_over = threading.Event()
-        self.expected = b""
+        self.expected, self.seconds = b"", 0.0
+        """The weights of a run that nobody disturbs, and how long it takes."""
 
     def __str__(self) -> str:
         return (
@@ -86,10 +90,23 @@ class Victims:
             f"{self.resumed} resumed, {len(self.lost)} lost{''.join(f': {e}' for e in self.lost)}"
         )
 
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Runs in a thread for the time of a block."""
+        thread = threading.Thread(target=self.run)
+        thread.start()
+        try:
+            yield
+        finally:
+            self.is_over.set()
+            thread.join()
+
     def run(self) -> None:
         """Start runs and end them until it is over; an error of our own counts as a loss."""
         try:
+            began = time.monotonic()
             _, errors = (whole := self.started()).communicate()
+            self.seconds = time.monotonic() - began
             self.check(whole.returncode, None, errors)
             self.expected = self.weights()
             while not self.is_over.is_set():
@@ -117,7 +134,7 @@ class Victims:
         self.n_runs += 1
         sent: signal.Signals | None = None
         try:
-            _, errors = process.communicate(timeout=self.rng.uniform(0.3, 8.0))
+            _, errors = process.communicate(timeout=self.seconds * self.rng.uniform(0.02, 1.1))
         except subprocess.TimeoutExpired:
             sent = kind
             process.send_signal(kind)
