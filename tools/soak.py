@@ -154,8 +154,8 @@ class Victims:
         allowed = {0}
         if sent is not None:
             allowed.add(-signal.SIGKILL if sent == signal.SIGKILL else 1)
-            # SIGTERM ends a run that has nothing yet as it ends any program.
-            allowed |= set() if has_begun else {-sent}
+            # A run that has nothing yet, or has written its model, is ended as any program is.
+            allowed |= {-sent} if not has_begun or self.model.exists() else set()
         if "Traceback" in errors or status not in allowed:
             self.lost.append(f"status {status}, {errors[-300:]}")
         try:

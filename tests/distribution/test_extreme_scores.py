@@ -220,6 +220,15 @@ def test_derivations_with_large_scores():
     np.testing.assert_allclose(np.mean(np.array(tops) == 3), 0.5, atol=0.03)
 
 
+def test_segments_beside_a_transition_that_takes_all_their_digits():
+    """Found by fuzzing: weights of segments overflowed, and what was no number passed as safe."""
+    segments = np.array([[[-371.7, 69.8]], [[485.4, 0.0]]])
+    p = pt.SegmentChain(segments, np.array([[-1170.9, 1e100], [0.0, 466.8]]))
+    assert p.log_partition == 1e100
+    np.testing.assert_array_equal(p.marginals.segments[:, 0], [[1.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(p.marginals.pairwise, [[0.0, 1.0], [0.0, 0.0]])
+
+
 def test_lost_digits_are_said_to_be_lost():
     # What all sequences share costs nothing; what is lost here is what some of them share.
     p = pt.LinearChain(np.array([[1e20, 1e20], [0.0, 0.0]]), np.array([[1e20, 0.0], [0.0, 1e20]]))

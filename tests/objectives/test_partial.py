@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from partita.objectives import MarginalLikelihood, known_heads, known_tags
+from partita.structures.chains import Chains
+from partita.structures.projective_trees import ProjectiveTrees
 from problems import CASES, close, make_problem
 
 CHAINS = [case for case in CASES if case.name.startswith("chain")]
@@ -26,6 +28,16 @@ def test_the_probability_of_what_is_known(case):
         expected -= np.log(truth.probabilities[np.array(agrees)].sum())
     mask = (known_tags if case in CHAINS else known_heads)(problem.p.structures, known)
     close(MarginalLikelihood()(problem.p, mask)[0][0], expected)
+
+
+def test_tag_0_and_the_root_are_known_like_others():
+    [words, _] = Chains([3], n_tags=2, shared=True).split(
+        known_tags(Chains([3], n_tags=2, shared=True), [[0, -1, 1]])
+    )
+    assert words[0].tolist() == [[True, False], [True, True], [False, True]]
+    arcs = known_heads(ProjectiveTrees([2]), [[0, -1]]).reshape(3, 3)
+    assert arcs[:, 1].tolist() == [True, False, False]
+    assert arcs[:, 2].all()
 
 
 def test_tags_that_do_not_fit():

@@ -1,6 +1,7 @@
 """Small mistakes in the text of functions: a `<` for a `<=`, a one for a zero, a line left out.
 
-What cannot change an answer is left as it is: docstrings, annotations and messages of errors.
+What cannot change an answer is left as it is: docstrings, annotations, messages of errors, and the
+`strict=True` of a zip.
 """
 
 import ast
@@ -132,11 +133,16 @@ def _inner(node: ast.AST) -> Iterator[ast.stmt | ast.expr]:
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns", "decorator_list", "type_comment"):
             continue
-        if isinstance(node, ast.JoinedStr | ast.Raise | ast.Assert):
+        if isinstance(node, ast.JoinedStr | ast.Raise | ast.Assert) or _is_strict(node):
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not _is_text(child):
                 yield from _inner(child)
+
+
+def _is_strict(node: ast.AST) -> bool:
+    """`zip(..., strict=True)`, which is there for those who change the program."""
+    return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -31,6 +31,10 @@ PREFIXES = (
 )
 
 
+IMPOSSIBLE = 4
+"""The status of a mutant that uses fewer names from around its function, which is refused."""
+
+
 class Trial:
     """A plugin of pytest that tries mutants instead of running the tests."""
 
@@ -127,7 +131,10 @@ class Trial:
         def job(pipe: int, mutant: Mutant, plan: list[int]) -> int:
             code = mutant.code()
             for function in functions[str(SOURCES / mutant.path), code.co_qualname]:
-                function.__code__ = code
+                try:
+                    function.__code__ = code
+                except ValueError:
+                    return IMPOSSIBLE
             for k in plan:
                 os.write(pipe, f"{k} ".encode())
                 # More than it took, since a mutant may well be slower and still be right.
@@ -144,6 +151,8 @@ class Trial:
             for count, outcome in enumerate(forked(jobs, self.options.jobs), 1):
                 mutant, plan = tried[outcome.index], plans[outcome.index]
                 verdict = "killed" if outcome.status != 0 else "survived"
+                if outcome.status == IMPOSSIBLE:
+                    continue
                 if not plan:
                     verdict = "not reached"
                 elif verdict == "killed":

@@ -55,9 +55,11 @@ def sum_ending(
     fill(messages, row, row + width, 0.0)
     for first in range(max(0, end - longest), end):
         place = cell_of(first, end - first - 1, longest)
-        left, shift = before + first * width, shifts[first] - top
+        left, shift = before + first * width, shifts[first]
         for k in range(0, width, N_LANES):
-            weight = exponential(block(scores, start + place * n_tags, k, n_tags) + shift)
+            # Added as for the top, so that it is at most 1 where a large shift takes all digits.
+            moved = block(scores, start + place * n_tags, k, n_tags) + shift
+            weight = exponential(moved - top)
             store(weights, cell + place * width + k, weight)
             summed = fma(weight, load(messages, left + k), load(messages, row + k))
             store(messages, row + k, summed)
