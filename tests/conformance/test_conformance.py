@@ -459,3 +459,21 @@ def test_scores_that_are_no_scores(case, value):
     vector[np.flatnonzero(np.asarray(counts).any(axis=0))[-1]] = value
     with pytest.raises(ValueError, match="must be finite, or -inf"):
         case.build(like(scores, vector))
+
+
+TREES = ("projective", "spanning", "siblings", "constituents")
+
+
+@pytest.mark.parametrize("case", [each for each in CASES if each.name.startswith(TREES)], ids=str)
+def test_cells_of_trees_that_are_no_parts_may_hold_anything(case):
+    """Arcs into the root and from a word to itself, spans that end before they begin."""
+    scores = [case.random_scores(np.random.default_rng([14, n]), n) for n in case.sizes[-2:]]
+    filled = []
+    for each in scores:
+        _, counts = case.enumerate(each)
+        is_part = np.asarray(counts).any(axis=0)
+        anything = np.random.default_rng(15).choice([np.nan, np.inf, 1e300], size=is_part.size)
+        filled.append(like(each, np.where(is_part, flat(each), anything)))
+    p = case.build(batch(filled))
+    for found, each in zip(p.log_partition, scores, strict=True):
+        close(found, case.oracle(each).log_partition)

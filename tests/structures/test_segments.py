@@ -7,6 +7,7 @@ import partita as pt
 from cases import all_segmentations, flat
 from oracle import Oracle
 from partita.kernels.segments import log as segment_log
+from partita.kernels.segments import sample as segment_sample
 
 
 def random_scores(n_words, longest, n_tags, seed=0, scale=1.0):
@@ -131,3 +132,22 @@ def test_a_batch_with_tables_of_its_own():
         close(together.log_partition[index], truth.log_partition)
         close(together.marginals.pairwise[index].ravel(), truth.marginals[-4:])
         close(together.marginals.segments[index].ravel(), truth.marginals[:-4])
+
+
+@pytest.mark.parametrize(
+    "column, expected",
+    [
+        (0, [(0, 1, 0), (1, 2, 0), (2, 3, 1)]),
+        (1, [(0, 1, 0), (1, 3, 0)]),
+        (2, [(0, 1, 0), (1, 2, 1), (2, 3, 0)]),
+        (3, [(0, 2, 0), (2, 3, 0)]),
+        (4, [(0, 1, 1), (1, 2, 0), (2, 3, 0)]),
+    ],
+)
+def test_every_choice_of_a_sample_has_a_uniform_number_of_its_own(column, expected):
+    """Where all are 0 the first of everything is taken: words one by one, from the right, tag 0."""
+    p = pt.SegmentChain(np.zeros((3, 2, 2)), np.zeros((2, 2)))
+    uniforms, rows, n_rows = np.zeros((1, 6)), np.zeros((1, 3, 3), dtype=np.int64), np.zeros(1, int)
+    uniforms[0, column] = 0.999
+    segment_sample.sample(p.scores, 0, 3, 2, 2, uniforms, rows, n_rows)
+    assert [tuple(row) for row in rows[0, 3 - n_rows[0] :].tolist()] == expected

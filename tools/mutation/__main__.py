@@ -28,7 +28,7 @@ TESTS = [
     *(f"src/partita/{area}" for area in AREAS),
     *(f"tests/{area}" for area in ("conformance", *AREAS, "features", "grammars")),
     "tests/training/test_scaling.py",
-    *(f"tests/estimators/test_{name}.py" for name in ("model1", "hmm_alignment", "proposals")),
+    *(f"tests/estimators/test_{name}.py" for name in ("model1", "hmm_alignment", "translator")),
 ]
 ROOT = Path(__file__).parents[2]
 REASONS = Path(__file__).with_name("equivalent.txt")
