@@ -46,10 +46,10 @@ def main() -> int:
 
 def watch(process: BaseProcess, tried: Counter) -> None:
     """Wait until a process ends; end it if one input takes it minutes, in compiled code as well."""
-    before = -1
+    before = 0  # as long as it makes what inputs are derived from
     while process.is_alive():
         process.join(HANGING)
-        if process.is_alive() and tried.value == before:
+        if process.is_alive() and 0 < tried.value == before:
             process.kill()
         before = tried.value
 
