@@ -14,7 +14,7 @@ from numba import njit
 
 import partita.kernels.commonest  # noqa: F401
 from partita.kernels.cache import choose_folder
-from partita.kernels.linking import Step
+from partita.kernels.linking import StepFunction
 
 choose_folder()
 
@@ -37,7 +37,7 @@ def _step(**options):
 
     def decorated(function):
         made = decorate(function)
-        return made if made is function else Step(function, made.locals, made.targetoptions)
+        return made if made is function else StepFunction(function, made.locals, made.targetoptions)
 
     return decorated
 

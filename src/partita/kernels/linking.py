@@ -67,7 +67,7 @@ class StepCompiler(Compiler):
         return [passes]
 
 
-class Step(CPUDispatcher):
+class StepFunction(CPUDispatcher):
     """A function that kernels call; of constants it knows only that they are whole numbers."""
 
     def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=StepCompiler):
