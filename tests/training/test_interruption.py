@@ -48,11 +48,11 @@ class SignallingCorpus(MemoryCorpus):
         corpus = self
 
         class Watched(Batch):
-            def statistics(self, weights, objectives):
+            def statistics(self, weights, objectives, **options):
                 corpus.n_taken += 1
                 if corpus.n_taken == corpus.signal_at:
                     signal.raise_signal(corpus.number)
-                return super().statistics(weights, objectives)
+                return super().statistics(weights, objectives, **options)
 
         return Watched(batch.distribution, batch.structures, batch.features, batch.targets)
 

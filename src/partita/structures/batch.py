@@ -77,7 +77,8 @@ def is_whole(value: Any) -> bool:
 def is_list(values: Any, n_axes: int) -> bool:
     """Whether a caller means a list of sentences, whose arrays have so many axes each.
 
-    An array never is one, nor are nested lists with the axes of one sentence.
+    An array never is one, nor are nested lists of numbers with the axes of one sentence; what holds
+    arrays always is.
 
     >>> is_list([np.zeros((3, 2))], 2), is_list([[0.0, 1.0], [2.0, 0.0]], 2)
     (True, False)
@@ -87,7 +88,7 @@ def is_list(values: Any, n_axes: int) -> bool:
     depth, first = 1, values[0] if values else None
     while isinstance(first, list | tuple):
         depth, first = depth + 1, first[0] if first else None
-    return depth + getattr(first, "ndim", 0) != n_axes
+    return depth != n_axes or getattr(first, "ndim", 0) > 0
 
 
 def check_scores(name: str, scores: FloatArray) -> None:
