@@ -68,7 +68,7 @@ def slides_times(graph, scores, direction):
     p, ring = pt.HypergraphDistribution(graph, scores), Log()
     scores = scores.tolist()
     tails = [graph.tails(edge).tolist() for edge in range(graph.n_edges)]
-    built, plain = timed(slides.Forest, graph.heads.tolist(), tails, graph.root)
+    built, plain = timed(slides.PlainForest, graph.heads.tolist(), tails, graph.root)
     ordered, _ = timed(lambda: plain.order)
     inwards, inner = timed(slides.inside, plain, scores, ring)
     outwards, outer = timed(slides.outside, plain, scores, ring, inner)
