@@ -10,11 +10,17 @@ kernels have plain loops, what they return comes from the caller, and of NumPy t
 and np.empty(n), for scratch.
 """
 
+import numba
 from numba import njit
 
-import partita.kernels.commonest  # noqa: F401
 from partita.kernels.cache import choose_folder
-from partita.kernels.linking import StepFunction
+
+KNOWN = ("0.68.",)
+"""Versions of Numba whose insides `linking` and `commonest` know; they have no public names."""
+is_known = numba.__version__.startswith(KNOWN)
+if is_known:
+    import partita.kernels.commonest  # noqa: F401
+    from partita.kernels.linking import StepFunction
 
 choose_folder()
 
@@ -29,7 +35,8 @@ would be undefined.
 def _step(**options):
     """A decorator for what only kernels call: without a wrapper for Python, nor a file of its own.
 
-    With JIT disabled, functions stay as they are.
+    With JIT disabled, functions stay as they are; a Numba that is not known compiles a step in its
+    own way, which takes longer and computes the same.
     """
     decorate = njit(
         nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, **options
@@ -37,7 +44,9 @@ def _step(**options):
 
     def decorated(function):
         made = decorate(function)
-        return made if made is function else StepFunction(function, made.locals, made.targetoptions)
+        if made is function or not is_known:
+            return made
+        return StepFunction(function, made.locals, made.targetoptions)
 
     return decorated
 
