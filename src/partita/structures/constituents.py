@@ -7,17 +7,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.kernels.constituents import best as cky_best
 from partita.kernels.constituents import labels as span_labels
 from partita.kernels.constituents import scaled as cky
-from partita.kernels.simd.lanes import N_LANES
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.base import Best, Inference, Structure
 from partita.structures.batch import largest_finite, offsets, pieces
+from partita.structures.charts import Fill, charts_in_turn, fill_charts, in_blocks, unread
 from partita.structures.part_arrays import PartArray
 from partita.structures.step_structures import Step, StepStructures
 from partita.structures.tied_forests import TiedForest
+
+N_CHARTS = 3
+"""Numbers in the charts of `kernels.constituents.scaled` for each pair of words."""
 
 
 class ConstituencyTrees(StepStructures):
@@ -126,7 +129,7 @@ class ConstituencyTrees(StepStructures):
     ) -> FloatArray:
         """The derivative of the sums; q (product(D) + p(span) (d - D)) where spans have labels."""
         if self.n_labels is None:
-            return self._span_covariance_product(inference, direction)
+            return self._span_covariance_product(scores, inference, direction)
         spans, inner = inference.state
         means, product = np.empty(self._plain.n_parts), np.empty(self.n_parts)
         both = inference.marginals, inner.marginals, direction
@@ -169,30 +172,42 @@ class ConstituencyTrees(StepStructures):
         """Sentences by length, so that those of like length are computed side by side."""
         return np.argsort(self.n_words, kind="stable")
 
+    @cached_property
+    def _blocks(self) -> list[IntArray]:
+        return in_blocks(self._order, N_CHARTS * self.n_words**2)
+
+    def _fill(
+        self, scores: FloatArray, is_safe: BoolArray, log_partition: FloatArray, out: FloatArray
+    ) -> Fill:
+        """Inside-outside in probabilities, of some sentences."""
+        return lambda order, offsets: cky.marginals(
+            scores, self.part_offsets, self.n_words, order, is_safe, offsets, log_partition, out
+        )
+
     def _infer_spans(self, scores: FloatArray) -> Inference:
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.n_parts)
         is_safe = np.empty(self.n_sentences, dtype=np.bool_)
-        chart_offsets = np.empty(1 + -(-self.n_sentences // N_LANES), dtype=np.int64)
         # What overflows or underflows is reported, and done again below.
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            charts = cky.marginals(
-                scores, self.part_offsets, self.n_words, self._order,
-                is_safe, chart_offsets, log_partition, marginals,
-            )  # fmt: skip
+            fill = self._fill(scores, is_safe, log_partition, marginals)
+            charts = fill_charts(fill, self._blocks)
         again = _Again.of(self, np.flatnonzero(~is_safe), scores)
         if again is not None:
             log_partition[again.sentences] = again.inference.log_partition
             marginals[again.parts] = again.inference.marginals
-        return Inference(log_partition, marginals, (charts, chart_offsets, again))
+        return Inference(log_partition, marginals, (charts, again))
 
-    def _span_covariance_product(self, inference: Inference, direction: FloatArray) -> FloatArray:
-        charts, chart_offsets, again = inference.state
+    def _span_covariance_product(
+        self, scores: FloatArray, inference: Inference, direction: FloatArray
+    ) -> FloatArray:
+        kept, again = inference.state
         product = np.empty(self.n_parts)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            cky.covariance_product(
-                direction, self.part_offsets, self.n_words, self._order,
-                charts, chart_offsets, product,
-            )  # fmt: skip
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            fill = self._fill(scores, *unread(self.n_sentences, self.n_parts))
+            for order, charts in charts_in_turn(kept, fill, self._blocks):
+                cky.covariance_product(
+                    direction, self.part_offsets, self.n_words, order, *charts, product
+                )
         if again is not None:
             product[again.parts] = again.covariance_product(direction)
         return product

@@ -1,18 +1,23 @@
 """Projective dependency trees: arcs drawn above the sentence do not cross."""
 
+from functools import cached_property
+
 import numpy as np
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.projective import best as eisner_best
 from partita.kernels.projective import log as eisner_log
 from partita.kernels.projective import sample as eisner_sample
 from partita.kernels.projective import scaled as eisner_scaled
-from partita.kernels.simd.lanes import N_LANES
 from partita.structures.base import Inference, covariance_from_products
 from partita.structures.batch import where_false
+from partita.structures.charts import Fill, charts_in_turn, fill_charts, in_blocks, unread
 from partita.structures.counting import count_projective_trees
 from partita.structures.projective_k_best import BestTrees
 from partita.structures.trees import Trees
+
+N_CHARTS = 9
+"""Numbers in the charts of `kernels.projective.scaled` for each arc."""
 
 
 class ProjectiveTrees(Trees):
@@ -23,32 +28,43 @@ class ProjectiveTrees(Trees):
 
     is_projective = True
 
+    @cached_property
+    def _blocks(self) -> list[IntArray]:
+        return in_blocks(self._order, N_CHARTS * np.diff(self.arc_offsets))
+
+    def _fill(
+        self, arcs: FloatArray, is_safe: BoolArray, log_partition: FloatArray, marginals: FloatArray
+    ) -> Fill:
+        """Inside-outside in probabilities, of some sentences."""
+        return lambda order, offsets: eisner_scaled.marginals(
+            arcs, *self._shape, order, self.single_root, is_safe, offsets, log_partition, marginals
+        )
+
     def _infer_arcs(self, arcs: FloatArray) -> Inference:
         """Inside-outside in probabilities; in logarithms where those would underflow."""
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.arc_offsets[-1])
         is_safe = np.empty(self.n_sentences, dtype=np.bool_)
-        chart_offsets = np.empty(1 + -(-self.n_sentences // N_LANES), dtype=np.int64)
-        charts = eisner_scaled.marginals(
-            arcs, *self._shape, self._order, self.single_root,
-            is_safe, chart_offsets, log_partition, marginals,
-        )  # fmt: skip
+        fill = self._fill(arcs, is_safe, log_partition, marginals)
+        charts = fill_charts(fill, self._blocks)
         # What overflows or underflows is reported, and done again.
         unsafe = where_false(is_safe)
         if unsafe.size:
             eisner_log.marginals(
                 arcs, *self._shape, self.single_root, unsafe, log_partition, marginals
             )
-        return Inference(log_partition, marginals, (charts, chart_offsets, unsafe))
+        return Inference(log_partition, marginals, (charts, unsafe))
 
     def _arc_covariance_product(
         self, arcs: FloatArray, inference: Inference, direction: FloatArray
     ) -> FloatArray:
         """Inside-outside differentiated along the direction."""
-        *charts, unsafe = inference.state
+        kept, unsafe = inference.state
         product = np.empty_like(arcs)
-        eisner_scaled.covariance_product(
-            direction, *self._shape, self._order, self.single_root, *charts, product
-        )
+        fill = self._fill(arcs, *unread(self.n_sentences, len(arcs)))
+        for order, charts in charts_in_turn(kept, fill, self._blocks):
+            eisner_scaled.covariance_product(
+                direction, *self._shape, order, self.single_root, *charts, product
+            )
         if unsafe.size:
             eisner_log.covariance_product(
                 arcs, direction, *self._shape, self.single_root, unsafe,

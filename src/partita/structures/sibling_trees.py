@@ -11,7 +11,6 @@ from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.siblings import best as sibling_best
 from partita.kernels.siblings import parts as sibling_parts
 from partita.kernels.siblings import scaled as sibling_scaled
-from partita.kernels.simd.lanes import N_LANES
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import (
@@ -22,9 +21,13 @@ from partita.structures.base import (
     covariance_from_products,
 )
 from partita.structures.batch import largest_finite, offsets, pieces
+from partita.structures.charts import Fill, charts_in_turn, fill_charts, in_blocks, unread
 from partita.structures.part_arrays import PartArray
 from partita.structures.sibling_forests import SiblingForests, sibling_places
 from partita.structures.tree_checks import check_tree, checked_row, why_empty
+
+N_CHARTS = 9
+"""Numbers in the charts of `kernels.siblings.scaled` for each arc, beside the sibling parts."""
 
 
 class SiblingTrees(ArrayStructures):
@@ -55,16 +58,26 @@ class SiblingTrees(ArrayStructures):
         """Sentences of the same lengths, and one root or many in both."""
         return self.single_root == other.single_root and np.array_equal(self.n_words, other.n_words)
 
+    @cached_property
+    def _blocks(self) -> list[IntArray]:
+        return in_blocks(self._order, N_CHARTS * (self.n_words + 1) ** 2 + self.n_words**3 // 3)
+
+    def _fill(
+        self, scores: FloatArray, is_safe: BoolArray, log_partition: FloatArray, out: FloatArray
+    ) -> Fill:
+        """Inside-outside in probabilities, of some sentences."""
+        return lambda order, offsets: sibling_scaled.marginals(
+            scores, *self._shape, order, self.single_root, is_safe, offsets, log_partition, out
+        )
+
     def infer(self, scores: FloatArray) -> Inference:
         """Inside-outside in probabilities; in logarithms where those would underflow."""
         log_partition, marginals = np.empty(self.n_sentences), np.zeros(self.n_parts)
         is_safe = np.empty(self.n_sentences, dtype=np.bool_)
-        chart_offsets = np.empty(1 + -(-self.n_sentences // N_LANES), dtype=np.int64)
         # What overflows or underflows is reported, and done again below.
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            charts = sibling_scaled.marginals(
-                scores, *self._shape, is_safe, chart_offsets, log_partition, marginals
-            )
+            fill = self._fill(scores, is_safe, log_partition, marginals)
+            charts = fill_charts(fill, self._blocks)
         unsafe = np.flatnonzero(~is_safe)
         again = None
         if unsafe.size:
@@ -72,18 +85,20 @@ class SiblingTrees(ArrayStructures):
             again = forests.infer(self._folded(scores, unsafe))
             log_partition[unsafe] = again.log_partition
             self._unfold(again.marginals, unsafe, marginals)
-        return Inference(log_partition, marginals, (charts, chart_offsets, unsafe, again))
+        return Inference(log_partition, marginals, (charts, unsafe, again))
 
     def covariance_product(
         self, scores: FloatArray, inference: Inference, direction: FloatArray
     ) -> FloatArray:
         """Inside-outside differentiated along the direction."""
-        charts, chart_offsets, unsafe, again = inference.state
+        kept, unsafe, again = inference.state
         product = np.zeros(self.n_parts)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            sibling_scaled.covariance_product(
-                direction, *self._shape, charts, chart_offsets, product
-            )
+            fill = self._fill(scores, *unread(self.n_sentences, self.n_parts))
+            for order, charts in charts_in_turn(kept, fill, self._blocks):
+                sibling_scaled.covariance_product(
+                    direction, *self._shape, order, self.single_root, *charts, product
+                )
         if unsafe.size:
             found = self._forests(unsafe).covariance_product(
                 self._folded(scores, unsafe), again, self._folded(direction, unsafe, 0.0)
@@ -110,8 +125,9 @@ class SiblingTrees(ArrayStructures):
         best = np.empty(self.n_sentences)
         stack = np.empty((3 * self.n_words.max(initial=0) + 3, 2), dtype=np.int64)
         sibling_best.argmax(
-            scores, self.part_offsets, self.word_offsets, *self._shape[1:], stack, heads, best
-        )
+            scores, self.part_offsets, self.word_offsets, self.n_words, self._order,
+            self.single_root, stack, heads, best,
+        )  # fmt: skip
         return Best(pieces(heads, self.word_offsets), best)
 
     def count(self, allowed: BoolArray) -> list[int]:
@@ -199,8 +215,8 @@ class SiblingTrees(ArrayStructures):
     # ------------------------------------------------------------------ folded parts
 
     @property
-    def _shape(self) -> tuple[IntArray, IntArray, IntArray, bool]:
-        return self.part_offsets, self.n_words, self._order, self.single_root
+    def _shape(self) -> tuple[IntArray, IntArray]:
+        return self.part_offsets, self.n_words
 
     @cached_property
     def _order(self) -> IntArray:
