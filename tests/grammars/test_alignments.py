@@ -46,6 +46,7 @@ def test_every_question_to_a_pair(n, m, forbidden):
     direction = rng.normal(size=len(p.scores))
     product = oracle.covariance @ direction
     np.testing.assert_allclose(p.covariance_product([direction])[0], product, **close)
+    assert p.count == [len(p.k_best(10**4)[0])]
     best = max(score for _, score in p.k_best(10**4)[0])
     assert p.best.scores[0] == pytest.approx(best, abs=1e-9)
     assert p.score(p.argmax)[0] == pytest.approx(best, abs=1e-9)

@@ -28,6 +28,17 @@ def test_sums_are_those_of_the_hypergraph():
     np.testing.assert_allclose(found.marginals, forest.marginals, rtol=0, atol=1e-9)
 
 
+def test_derivations_are_counted_in_whole_numbers():
+    targets, _ = scored()
+    allowed = np.ones(targets.n_parts, dtype=bool)
+    found = targets.k_best(np.zeros(targets.n_parts), 10**6)
+    assert targets.count(allowed) == [len(each) for each in found]
+    many = BoundedTargets([TargetChoices(np.arange(240), np.arange(0, 241, 20))], [13])
+    (n_ways,) = many.count(np.ones(many.n_parts, dtype=bool))
+    assert n_ways > 2**60
+    assert n_ways % 2**20  # a float of this size is a multiple of that
+
+
 def test_marginals_are_the_gradient():
     targets, scores = scored(1)
     marginals = targets.infer(scores).marginals

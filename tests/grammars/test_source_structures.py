@@ -57,6 +57,8 @@ def test_pairs(n, longest, spread, forbidden):
         scores = random_scores(source, seed, spread, forbidden)
         found = pairs.infer(np.tile(scores, len(targets)))
         marginals = found.marginals.reshape(len(targets), -1)
+        n_ways = np.array(pairs.count(np.tile(scores, len(targets)) > -np.inf))
+        np.testing.assert_array_equal(n_ways > 0, found.log_partition > -np.inf)
         for target, total, counts in zip(targets, found.log_partition, marginals, strict=True):
             try:
                 expected, wanted = by_forest(source.pair(target), scores)
@@ -173,4 +175,11 @@ def test_other_questions_are_asked_of_the_forests():
         atol=1e-8,
     )
     assert len(targets.sample(scores, inference, 3, np.random.default_rng(0))[0]) == 3
+    everything = np.isfinite(scores)
+    n_ways = len(targets.k_best(np.zeros(len(scores)), 10**6)[0])
+    assert targets.count(everything) == [n_ways]
+    pairs = SourcePairs([source] * 3, [[], [0], [1, 0]])
+    assert [len(each) for each in pairs.k_best(np.zeros(pairs.n_parts), 10**6)] == pairs.count(
+        np.ones(pairs.n_parts, dtype=bool)
+    )
     assert targets.max_marginals(scores).max() == pytest.approx(best.scores[0], abs=1e-9)

@@ -150,6 +150,48 @@ def test_samples(choices, normal_form):
     assert np.mean(lengths) == pytest.approx(words, abs=0.5)
 
 
+@FORMS
+@SENTENCES
+def test_without_insertions_all_can_be_counted_and_drawn(choices, normal_form):
+    p = distribution(choices, scores_of(choices, insertion=-np.inf), normal_form)
+    if choices.n_groups == 0:
+        assert p.count == [0]
+        return
+    (known,) = p.k_best(1000)
+    assert p.count == [len(known)]
+    (drawn,) = p.sample(len(known), np.random.default_rng(0), replace=False)
+    assert {each.tobytes() for each in drawn} == {each.tobytes() for each, _ in known}
+    with pytest.raises(ValueError, match=f"has {len(known)} structures in all"):
+        p.sample(len(known) + 1, np.random.default_rng(0), replace=False)
+
+
+@FORMS
+def test_samples_without_replacement_of_infinitely_many(normal_form):
+    """The second is drawn from p without the first."""
+    p = distribution(CHOICES[1], scores_of(CHOICES[1]), normal_form)
+    rng, size = np.random.default_rng(0), 1500
+    drawn = [p.sample(2, rng, replace=False)[0] for _ in range(size)]
+    assert all(first.tobytes() != second.tobytes() for first, second in drawn)
+    (known,) = p.k_best(2)
+    shares = [math.exp(p.log_prob([each])[0]) for each, _ in known]
+    for one, other in ((0, 1), (1, 0)):
+        expected = shares[one] * shares[other] / (1 - shares[one])
+        pair = known[one][0].tobytes(), known[other][0].tobytes()
+        share = np.mean([(a.tobytes(), b.tobytes()) == pair for a, b in drawn])
+        assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / size)
+    with pytest.raises(ValueError, match="sentence 0 has infinitely many derivations"):
+        _ = p.count
+
+
+def test_loops_that_lead_nowhere_are_not_counted():
+    """Node 1 derives itself, but has no end; node 2 does without it."""
+    forest = LoopedForest([0, 1, 2, 2], [(), (1, 0), (0,), (1,)], root=2)
+    assert forest.count(np.ones(4, dtype=bool)) == 1
+    endless = LoopedForest([0, 1, 1, 2, 2], [(), (0,), (1, 0), (0,), (1,)], root=2)
+    assert endless.count(np.ones(5, dtype=bool)) is None
+    assert endless.count(np.array([True, True, True, True, False])) == 1
+
+
 def test_a_batch():
     targets = UnboundedTargets(CHOICES)
     scores = [scores_of(each) for each in CHOICES]

@@ -20,6 +20,7 @@ from partita.structures.base import (
     Structures,
 )
 from partita.structures.batch import offsets, pieces
+from partita.structures.counting import count_derivations
 from partita.structures.forests import Forests
 
 Result = TypeVar("Result")
@@ -134,6 +135,14 @@ class PairAlignments(Structures):
             return [_targets(forest, derivation) for derivation in samples]
 
         return self._by_forest(drawn, lambda parts: [], scores)
+
+    def count(self, allowed: BoolArray) -> list[int]:
+        """On the forest of each pair, in whole numbers."""
+
+        def counted(forest: Forest, mine: FloatArray) -> int:
+            return count_derivations(forest.hypergraph, _at_edges(forest, mine) > -np.inf)
+
+        return self._by_forest(counted, lambda parts: 0, np.where(allowed, 0.0, -np.inf))
 
     def resampled(
         self,

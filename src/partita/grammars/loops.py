@@ -20,7 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.structures.batch import offsets
+from partita.structures.distinct import ForestWays
 
 LOG_2 = math.log(2.0)
 
@@ -174,6 +176,43 @@ class LoopedForest:
             waiting += reversed(self.tails[edge])
         return derivation
 
+    def sample_distinct(
+        self, scores: FloatArray, sums: LoopSums, size: int, rng: np.random.Generator
+    ) -> list[list[int]]:
+        """Derivations as `sample` gives them, without replacement, or all if there are fewer."""
+        order = np.argsort(self.heads, kind="stable")
+        tails = [self.tails[edge] for edge in order.tolist()]
+        arrays = (
+            offsets(np.bincount(self.heads)),
+            np.array([node for nodes in tails for node in nodes], dtype=np.int64),
+            offsets(np.array([len(nodes) for nodes in tails])),
+        )
+        ways = ForestWays.of(scores[order], sums.inside, arrays, self.root)
+        return [order[ways.places(way)].tolist() for way in ways.distinct(size, rng)]
+
+    def count(self, allowed: BoolArray) -> int | None:
+        """Derivations by allowed edges, (n_edges,); None if there are infinitely many.
+
+        >>> repeat = LoopedForest([0, 1, 1], [(), (0,), (1, 0)], root=1)  # one or more of node 0
+        >>> repeat.count(np.array([True, True, True])), repeat.count(np.array([True, True, False]))
+        (None, 1)
+        """
+        n_ways: list[int | None] = []
+        for node, star in enumerate(self.stars):
+            total: int | None = 0
+            has_loop = False
+            for edge in star:
+                others = _product([n_ways[u] for u in self.tails[edge] if u != node])
+                if not allowed[edge] or others == 0:
+                    continue
+                if node in self.tails[edge]:
+                    has_loop = True
+                else:
+                    total = None if total is None or others is None else total + others
+            # Where the node has a derivation, a loop leads from each one to another.
+            n_ways.append(None if has_loop and total != 0 else total)
+        return n_ways[self.root]
+
     # ------------------------------------------------------------------ the best
 
     def best(self, scores: FloatArray) -> FloatArray:
@@ -230,6 +269,12 @@ def _solved(c0: float, c1: float, c2: float) -> tuple[float, float]:
 def log_one_minus_exp(x: float) -> float:
     """log(1 - e^x) for x < 0, without cancellation at either end."""
     return math.log(-math.expm1(x)) if x > -LOG_2 else math.log1p(-math.exp(x))
+
+
+def _product(counts: list[int | None]) -> int | None:
+    """The product of numbers, None for infinity; nothing times infinitely much is nothing."""
+    known = [count for count in counts if count is not None]
+    return 0 if 0 in known else math.prod(known) if len(known) == len(counts) else None
 
 
 def _log_sum(values: list[float]) -> float:

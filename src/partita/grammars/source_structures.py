@@ -16,7 +16,7 @@ from partita.grammars.forest import EmptyForestError
 from partita.grammars.source_parts import SourceParts, Topology
 from partita.kernels.bitext import itg_lengths, itg_outside, source_pairs
 from partita.structures.base import Best, Inference, Structure, Structures
-from partita.structures.batch import offsets
+from partita.structures.batch import offsets, pieces
 from partita.structures.tied_forests import TiedForest, TiedForests
 
 
@@ -148,10 +148,22 @@ class SourcePairs(SourceStructures):
             log_partition[index] = self._by_forest(index, scores[mine], marginals[mine])
         return Inference(log_partition, marginals)
 
-    def _by_forest(self, index: int, scores: FloatArray, out: FloatArray) -> float:
+    def count(self, allowed: BoolArray) -> list[int]:
+        """On the hypergraph of each pair, in whole numbers."""
+        forests = map(self._forest, range(self.n_sentences))
+        each = zip(forests, pieces(allowed, self.part_offsets), strict=True)
+        return [0 if tied is None else tied.count(mine) for tied, mine in each]
+
+    def _forest(self, index: int) -> TiedForest | None:
+        """The hypergraph of a pair; None if it has no derivation."""
         try:
-            tied = self.sources[index].pair(self.targets[index])
+            return self.sources[index].pair(self.targets[index])
         except EmptyForestError:
+            return None
+
+    def _by_forest(self, index: int, scores: FloatArray, out: FloatArray) -> float:
+        tied = self._forest(index)
+        if tied is None:
             return -np.inf
         inference = tied.forest.infer(tied.edge_scores(scores))
         out[:] = tied.part_counts(inference.marginals)
@@ -240,6 +252,10 @@ class SourceTargets(SourceStructures):
     def forests(self) -> TiedForests:
         """The same sets."""
         return _tied([self._forest(source) for source in self.sources])
+
+    def count(self, allowed: BoolArray) -> list[int]:
+        """On the hypergraphs, in whole numbers."""
+        return self.forests.count(allowed)
 
     @staticmethod
     def _forest(source: SourceParts) -> TiedForest:

@@ -79,6 +79,10 @@ class BoundedTargets(ForestStructures):
             forests.append(TiedForest(Forests([forest.hypergraph]), forest.part, forest.n_parts))
         return TiedForests(forests, np.diff(self.part_offsets).tolist())
 
+    def count(self, allowed: BoolArray) -> list[int]:
+        """On the hypergraphs, in whole numbers."""
+        return self.forests.count(allowed)
+
     def is_choice(self) -> BoolArray:
         """Links, deletions and insertions; not the binary rules."""
         return all_but_binary(self.part_offsets)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.grammars.choices import TargetChoices
 from partita.grammars.loops import LoopedForest, LoopSums
 from partita.grammars.parts import all_but_binary
@@ -144,6 +144,31 @@ class UnboundedTargets(Structures):
             for forest, sums in zip(self.forests, inference.state, strict=True)
         ]
 
+    def sample_distinct(
+        self, scores: FloatArray, size: int, rng: np.random.Generator
+    ) -> list[list[Structure]]:
+        """Top-down, without replacement."""
+        found: list[list[Structure]] = []
+        each = zip(self._with(scores), self.infer(scores).state, strict=True)
+        for (forest, mine), sums in each:
+            drawn = forest.graph.sample_distinct(forest.edge_scores(mine), sums, size, rng)
+            found.append([forest.structure(derivation) for derivation in drawn])
+        return found
+
+    def count(self, allowed: BoolArray) -> list[int]:
+        """Derivations without end are an error: a number of words bounds them."""
+        found = []
+        for sentence, (forest, mine) in enumerate(self._with(allowed)):
+            n_ways = forest.graph.count(np.append(mine, True)[forest.parts])
+            if n_ways is None:
+                raise ValueError(
+                    f"sentence {sentence} has infinitely many derivations, since words may be "
+                    "inserted without end; expected a finite number to count. Forbid insertions "
+                    "(-inf), or bound the number of target words (BoundedTargets)."
+                )
+            found.append(n_ways)
+        return found
+
     def is_choice(self) -> BoolArray:
         """Links, deletions and insertions; not the binary rules."""
         return all_but_binary(self.part_offsets)
@@ -186,7 +211,7 @@ class UnboundedTargets(Structures):
                 stack.append([NONE] if part == straight - 1 else [])
         return stack.pop()
 
-    def _with(self, *vectors: FloatArray) -> Any:
+    def _with(self, *vectors: Array) -> Any:
         """Each sentence's forest, and its piece of every vector over parts."""
         split = [pieces(vector, self.part_offsets) for vector in vectors]
         return zip(self.forests, *split, strict=True)
