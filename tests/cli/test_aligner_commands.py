@@ -123,7 +123,7 @@ def test_inspection(run):
             "train aligner both -o x --model model1 --reach 3",
             "--reach is for --model hmm; the model is 'model1'",
         ),
-        ("train aligner both -o x --log y", "log is 'y', but the model"),
+        ("train aligner both -o x --resume", "resume came without a checkpoint"),
         ("evaluate links.model new.s --target new.t", "name their file by --links"),
         ("evaluate links.model new.s --target new.t --links bad.a", "bad.a, line 3: the link 1-2"),
         ("predict links.model new.s", "new.s, line 1: found no |||"),

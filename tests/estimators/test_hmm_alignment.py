@@ -1,5 +1,7 @@
 """Hidden Markov alignments beside linear chains, and learning beside a plain reference."""
 
+import os
+import signal
 from itertools import product
 
 import numpy as np
@@ -9,7 +11,9 @@ from partita.estimators.alignment.em import EmCourse, learn_directions
 from partita.estimators.alignment.hmm import DirectedHiddenMarkov
 from partita.estimators.alignment.jumps import PSEUDO_COUNT, Jumps
 from partita.estimators.alignment.model1 import WordTable, train_model1
+from partita.estimators.groups import Runs
 from partita.text.word_vocabulary import Numbered
+from partita.training import heed_interruptions
 from small_bitext import numbered
 
 
@@ -160,16 +164,15 @@ def test_expected_counts():
     cells = model.table.cells(source, target)
     ends = np.cumsum([0, *((n + 1) * m for n, m in sizes)])
     n_source, n_target = np.array(sizes).T
-    places = np.arange(len(cells), dtype=np.int32), ends, n_source + 1, n_target, np.ones(len(ends))
     posteriors = np.empty(len(cells))
-    hmm_alignment_steps.infer_block(
-        places,
-        (np.column_stack([cells, 0.0 * cells]), model.jumps.weights, model.jumps.starts),
-        model.null_probability,
+    hmm_alignment_steps.infer_pairs(
+        cells,
+        (ends, n_source + 1, n_target),
+        (model.jumps.weights, model.jumps.starts, model.null_probability),
+        np.ones(len(sizes)),
         counts,
-        0,
-        len(sizes),
         posteriors,
+        np.empty(len(sizes)),
     )
     found = np.zeros_like(words)
     for k, (n, m) in enumerate(sizes):
@@ -307,7 +310,7 @@ def test_agreement(monkeypatch):
         np.testing.assert_allclose(one.jumps.starts, two.jumps.starts, rtol=1e-9)
         np.testing.assert_allclose(one.table.probabilities, two.table.probabilities, rtol=1e-8)
         np.testing.assert_allclose(one.table.unseen, two.table.unseen, rtol=1e-9)
-    again, _ = learn_directions(numbers, course, workers=2)
+    again, _ = learn_directions(numbers, course, runs=Runs(workers=2, progress=False))
     for one, two in zip(found, again, strict=True):
         np.testing.assert_array_equal(one.table.probabilities, two.table.probabilities)
         np.testing.assert_array_equal(one.jumps.weights, two.jumps.weights)
@@ -339,10 +342,42 @@ def test_held_out_pairs_choose_the_iteration():
         seen.append(models)
         return abs(len(seen) - 3)
 
-    models, training = learn_directions(numbers, EmCourse(2, 6), judge=judge, patience=2)
-    assert (models[0] is seen[2][0], training.n_iterations, len(seen)) == (True, 5, 5)
-    assert [record.held_out for record in training.history] == [2, 1, 0, 1, 2]
-    assert "Stopped early after 5 iterations" in training.reason
+    runs = Runs(workers=1, progress=False, patience=2)
+    models, training = learn_directions(numbers, EmCourse(2, 6), judge=judge, runs=runs)
+    # The first one is asked about the models before any iteration.
+    assert (training.n_iterations, len(seen)) == (4, 5)
+    np.testing.assert_array_equal(models[0].table.probabilities, seen[2][0].table.probabilities)
+    assert (models[0].table.probabilities != seen[3][0].table.probabilities).any()
+    assert [record.held_out for record in training.history] == [1, 0, 1, 2]
+    assert "Stopped early after 4 iterations" in training.reason
+
+
+@pytest.mark.parametrize("n_seen", [2, 5])
+def test_a_run_goes_on_from_its_checkpoint(tmp_path, n_seen):
+    """Broken off among the iterations of Model 1, or of the hidden Markov models."""
+    words, source, target = numbered(np.random.default_rng(7), n_pairs=15)
+    numbers = (source, target, len(words[0]), len(words[1]))
+    seen = []
+
+    def judge(models):
+        seen.append(models)
+        if len(seen) == n_seen:
+            os.kill(os.getpid(), signal.SIGINT)
+        return -len(seen)
+
+    run = Runs(workers=1, progress=False, checkpoint=tmp_path / "run", log=tmp_path / "log")
+    with heed_interruptions():
+        _, broken = learn_directions(numbers, EmCourse(3, 4), judge=judge, runs=run)
+    assert broken.interrupted
+    assert broken.n_iterations < 7
+    resumed, training = learn_directions(
+        numbers, EmCourse(3, 4), judge=judge, runs=run.set_params(resume=True)
+    )
+    assert training.n_iterations == 7
+    whole, _ = learn_directions(numbers, EmCourse(3, 4))
+    for one, two in zip(resumed, whole, strict=True):
+        np.testing.assert_array_equal(one.table.probabilities, two.table.probabilities)
+        np.testing.assert_array_equal(one.jumps.weights, two.jumps.weights)
 
 
 def test_words_without_translation_say_nothing():

@@ -14,6 +14,7 @@ from partita import (
     Tagger,
     Translator,
 )
+from partita.estimators.alignment import em
 from partita.training.workers import Workers, in_order
 from small_bitext import random_bitext
 from small_tagging import chunked, sentences
@@ -116,6 +117,11 @@ def aligner(workers):
     return Aligner(workers=workers, progress=False).fit(source, target), (source, target)
 
 
+def aligner_of_many_shards(workers):
+    source, target = random_bitext(np.random.default_rng(0), n_pairs=150)
+    return Aligner(workers=workers, progress=False).fit(source, target), (source, target)
+
+
 def aligner_crf(workers):
     source, target = random_bitext(np.random.default_rng(0), n_pairs=12)
     model = Aligner(model="crf", workers=workers, progress=False).fit(source, target)
@@ -135,12 +141,14 @@ def translator(workers):
         hidden_markov,
         parser,
         aligner,
+        aligner_of_many_shards,
         aligner_crf,
         translator,
     ],
     ids=lambda fitted: fitted.__name__,
 )
-def test_estimators_learn_and_answer_the_same(fitted, tmp_path):
+def test_estimators_learn_and_answer_the_same(fitted, tmp_path, monkeypatch):
+    monkeypatch.setattr(em, "BLOCK", 500)  # more batches than one, and so shards
     by_threads, asked = fitted(1)
     by_ray, _ = fitted("ray:2")
     paths = tmp_path / "threads", tmp_path / "ray"

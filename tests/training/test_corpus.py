@@ -177,3 +177,14 @@ def test_targets_are_given_by_the_names_of_terms():
     assert MemoryCorpus(objective, named).value(WEIGHTS) == pytest.approx(expected, rel=1e-12)
     with pytest.raises(ValueError, match="no batch has a target for 'news'"):
         MemoryCorpus(objective, first)
+
+
+@pytest.mark.parametrize(
+    ("scores_a_weight", "n_batches", "expected"),
+    [(0, 9, 1), (7, 9, 7), (50, 9, 9), (500, 9999, 64), (3200, 9999, 200), (10**6, 9999, 1024)],
+)
+def test_how_many_shards_there_are(scores_a_weight, n_batches, expected):
+    corpus = corpus_of("likelihood")
+    corpus.n_parts = scores_a_weight * corpus.n_weights
+    corpus.batch_sizes = np.ones(n_batches)
+    assert corpus.default_shards() == expected

@@ -88,6 +88,17 @@ def run(
     )
 
 
+def preparing(options: Runs) -> Runs:
+    """For what comes before the first stage, and is quickly done again: no checkpoint, no log.
+
+    >>> preparing(Runs(checkpoint="run", cache="encoded", workers=2))
+    Runs(cache='encoded.0', workers=2)
+    """
+    return Runs(
+        workers=options.workers, progress=options.progress, cache=numbered(options.cache, 0)
+    )
+
+
 def tell(options: Runs, text: str) -> None:
     """A line for whoever watches: a stage begins, and what it begins with."""
     choose_display(options.progress).say(text)

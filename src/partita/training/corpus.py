@@ -31,8 +31,10 @@ from partita.training.support import Support, find_support
 from partita.training.threads import n_cores
 from partita.training.workers import Workers
 
-MOST_SHARDS = 64
+MOST_SHARDS = 1024
 """As many workers of a cluster can be of use."""
+MANY_SHARDS = 64
+"""Of more than these, the gradients together are to be a sixteenth of the scores at most."""
 
 Watcher = Callable[[float], None]
 """Is told how much of a pass is done, 0 to 1; from any thread."""
@@ -177,7 +179,9 @@ class Corpus(ABC):
         `summation`). The number depends on the corpus alone: results are the same for threads and
         for a cluster.
         """
-        return max(1, min(MOST_SHARDS, len(self.batch_sizes), self.n_parts // self.n_weights))
+        ratio = self.n_parts // self.n_weights
+        wanted = max(min(ratio, MANY_SHARDS), min(ratio // 16, MOST_SHARDS))
+        return max(1, min(wanted, len(self.batch_sizes)))
 
     @property
     def terms(self) -> dict[str, Objective]:

@@ -116,15 +116,6 @@ class Aligner(LinkEstimator):
         view = ".".join([*["lower"] * self.lowercase, *letters])
         return WordVocabulary.learn(sentences, min_count=self.min_count, view=view)
 
-    def _check_together(self) -> None:
-        super()._check_together()
-        for name in ("checkpoint", "log"):
-            if getattr(self, name) is not None and not self.chosen_model().learns_from_gold:
-                raise ValueError(
-                    f"{name} is {getattr(self, name)!r}, but the model {self.model!r} is learnt in "
-                    "a few iterations, of which no file is written; expected model='crf' with it."
-                )
-
     def _restore(self, stored: Stored) -> None:
         super()._restore(stored)
         self.stages_, self.stage_counts_ = {}, {}

@@ -94,8 +94,8 @@ class DirectedModel1(DirectedModel):
 
     def _posteriors(self, source: Numbered, target: Numbered) -> tuple[FloatArray, FloatArray]:
         cells = self.table.cells(source, target)
-        out = np.empty_like(cells)
-        log_likelihood: FloatArray = model1.posteriors(cells, *_shape(source, target), out)
+        out, log_likelihood = np.empty_like(cells), np.empty(len(source))
+        model1.posteriors(cells, *_shape(source, target), out, log_likelihood)
         return out, log_likelihood
 
     def _best(self, source: Numbered, target: Numbered) -> IntArray:

@@ -1,26 +1,35 @@
-"""Expectation-maximisation of both directions: Model 1, then hidden Markov models, in agreement."""
+"""Expectation-maximisation of both directions: Model 1, then hidden Markov models, in agreement.
 
-import time
-from collections.abc import Callable, Sequence
+The expected counts are sums over a corpus as gradients are, by threads or by a cluster, and the run
+is one like all others: checkpoints, held-out data, interruption.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partita.arrays import FloatArray, IntArray
 from partita.estimators.alignment.directed import DirectedModel, DirectedModel1
 from partita.estimators.alignment.hmm import DirectedHiddenMarkov
 from partita.estimators.alignment.jumps import Jumps
-from partita.estimators.alignment.model1 import Learner
+from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.alignment.pairs import Meetings
-from partita.kernels.bitext import hmm_steps
+from partita.estimators.groups import Runs
+from partita.estimators.runs import RunPlan, run
+from partita.features.picks import PickedWeights
+from partita.kernels.bitext import model1
+from partita.objectives.alignments import CellScores, HiddenMarkovEvidence, Model1Evidence
+from partita.objectives.base import Sum, as_sum
+from partita.structures.bitext_cells import BitextCells
 from partita.text.word_vocabulary import Numbered
-from partita.training.checkpoint import Record
-from partita.training.interruption import Interrupted, break_if_interrupted, interruptible_run
-from partita.training.optimisers.base import share_of
-from partita.training.progress import Display, choose_display
+from partita.training import Batch, Penalty, TrainingResult, build_corpus, cut
+from partita.training.optimisers.base import Optimiser, Problem, State, share_of
 from partita.training.threads import in_threads
-from partita.training.trainer import TrainingResult
-from partita.training.workers import Workers
+from partita.training.workers import Workers, held
 
 Numbers = tuple[Numbered, Numbered, int, int]
 """Sentences and their translations, and the sizes of both vocabularies."""
@@ -30,8 +39,8 @@ Judge = Callable[[Models], float]
 """Models -> loss on pairs that are not learnt from; less is better."""
 
 BLOCK = 2**16
-"""Cells whose posteriors are held at a time; what is read of the tables for them stays in a cache
-until they are counted."""
+"""Cells of a direction in a batch: what is read of the tables for them stays in a cache until they
+are counted."""
 
 
 class EmCourse(NamedTuple):
@@ -52,115 +61,210 @@ class EmCourse(NamedTuple):
     reach: int = 10
     agreement: bool = True
 
+    @property
+    def jumps(self) -> int | None:
+        """The reach of jumps, where there are any."""
+        return self.reach if self.n_iterations else None
 
-class Direction:
-    """One direction while it learns, first as Model 1."""
-
-    def __init__(self, numbers: Numbers, course: EmCourse, weights: FloatArray | None) -> None:
-        self.meetings = Meetings.of(*numbers)
-        self.words = Learner(self.meetings, numbers[-1], course.alpha, weights)
-        self.jumps = Jumps.even(course.reach)
-        self.course = course
+    def objective(self) -> Sum:
+        """Minus the log-likelihood, that of Model 1 in the first iterations."""
+        if not self.n_iterations:
+            return as_sum(Model1Evidence())
+        first, evidence = (
+            self.model1_iterations,
+            HiddenMarkovEvidence(self.null_probability, agreement=self.agreement),
+        )
+        early = (lambda iteration: float(iteration < first)) * Model1Evidence()
+        return early + (lambda iteration: float(iteration >= first)) * evidence
 
     @property
-    def places(self) -> tuple[Any, ...]:
-        """What kernels know of the sentences."""
-        meetings = self.meetings
-        shape = meetings.cells, meetings.cell_offsets, meetings.n_source, meetings.n_target
-        return (*shape, self.words.weights)
+    def targets(self) -> dict[str, None]:
+        """What batches compare with, by name."""
+        return dict.fromkeys(self.objective().names)
 
-    def clear(self) -> None:
-        """No jumps counted."""
-        longest, reach = int(self.meetings.n_source.max(initial=1)), self.jumps.reach
-        self.counts = (
-            np.zeros(2 * reach + 1),
-            np.zeros((longest, longest)),
-            np.zeros(reach + 1),
+
+class Entries(NamedTuple):
+    """The pairs of words that meet, in one direction; see `Meetings`."""
+
+    offsets: IntArray
+    targets: NDArray[np.int32]
+    n_target: int
+    """Words of the target's vocabulary."""
+
+
+class DirectionWeights(NamedTuple):
+    """Views of the weights of one direction, or of counts."""
+
+    words: FloatArray
+    """Of each entry."""
+    unseen: FloatArray
+    """Of any target word that a source word never met, (n_source,)."""
+    jumps: FloatArray
+    starts: FloatArray
+    departures: FloatArray
+    """(longest, longest), of counts; weights have none."""
+
+
+@dataclass(frozen=True)
+class EmLayout:
+    """All that is learnt in both directions, as one vector; and counts in the same places."""
+
+    course: EmCourse
+    entries: tuple[Entries, Entries]
+    longest: tuple[int, int]
+    """Words of the longest sentence as a source, and one for the empty word."""
+
+    @classmethod
+    def of(
+        cls, both: Sequence[Meetings], n_target: tuple[int, int], course: EmCourse
+    ) -> "EmLayout":
+        """For the pairs of words that meet; `n_target` are the sizes of vocabularies."""
+        entries = [
+            Entries(each.offsets, each.targets, size)
+            for each, size in zip(both, n_target, strict=True)
+        ]
+        longest = [int(each.n_source.max(initial=1)) for each in both]
+        return cls(course, (entries[0], entries[1]), (longest[0], longest[1]))
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        reach = self.course.jumps
+        jumps = (0, 0) if reach is None else (2 * reach + 1, reach + 1)
+        sizes: list[int] = []
+        for (offsets, targets, _), longest in zip(self.entries, self.longest, strict=True):
+            n_departures = 0 if reach is None else longest**2
+            sizes += [len(targets), len(offsets) - 1, *jumps, n_departures]
+        ends: list[int] = np.cumsum([0, *sizes]).tolist()
+        return ends
+
+    @property
+    def n_weights(self) -> int:
+        """Of both directions."""
+        return self._ends[-1]
+
+    def split(self, weights: FloatArray) -> list[DirectionWeights]:
+        """Views of each direction's share."""
+        views = [weights[a:b] for a, b in zip(self._ends[:-1], self._ends[1:], strict=True)]
+        sides = (0, 0) if self.course.jumps is None else self.longest
+        found = []
+        for k, side in enumerate(sides):
+            words, unseen, jumps, starts, departures = views[5 * k : 5 * k + 5]
+            square = departures.reshape(side, side)
+            found.append(DirectionWeights(words, unseen, jumps, starts, square))
+        return found
+
+    def first_weights(self) -> FloatArray:
+        """All translations, and all jumps, alike likely."""
+        weights = np.zeros(self.n_weights)
+        for own, (_, _, n_target) in zip(self.split(weights), self.entries, strict=True):
+            # A word that no sentence has, as the unknown one, may mean anything.
+            own.words[:] = own.unseen[:] = 1.0 / (n_target - 1)
+            own.jumps[:] = own.starts[:] = 1.0
+        return weights
+
+    def maximised(self, weights: FloatArray, counts: FloatArray, *, with_jumps: bool) -> FloatArray:
+        """Word probabilities, and jumps, from expected counts."""
+        new = weights.copy()
+        both = zip(self.split(new), self.split(counts), self.entries, strict=True)
+        for own, found, (offsets, *_) in both:
+            model1.normalise(offsets, found.words, self.course.alpha, own.words, own.unseen)
+            if with_jumps:
+                old = Jumps(own.jumps, own.starts)
+                jumps = old.maximised(found.jumps * own.jumps, found.departures, found.starts)
+                own.jumps[:], own.starts[:] = jumps.weights, jumps.starts
+        return new
+
+    def models(self, weights: FloatArray) -> Models:
+        """What was learnt."""
+        found: list[DirectedModel] = []
+        for own, (offsets, targets, _) in zip(self.split(weights), self.entries, strict=True):
+            words = WordTable(offsets, targets, own.words.copy(), own.unseen.copy())
+            if self.course.jumps is None:
+                found.append(DirectedModel1(words))
+            else:
+                jumps = Jumps(own.jumps.copy(), own.starts.copy())
+                found.append(DirectedHiddenMarkov(words, jumps, self.course.null_probability))
+        return found[0], found[1]
+
+    def batch(
+        self,
+        n_source: IntArray,
+        n_target: IntArray,
+        cells: Sequence[NDArray[np.int32]],
+        sample_weights: FloatArray | None,
+    ) -> Batch:
+        """Pairs of so many words, and the entry of each of their cells in both directions."""
+        shape = BitextCells(n_source, n_target, self.course.jumps)
+        ids = np.empty(shape.n_parts, dtype=np.int32)
+        for k, (own, entries) in enumerate(zip(shape.split(ids), cells, strict=True)):
+            words, _, jumps, starts, departures = self._ends[5 * k : 5 * k + 5]
+            np.add(entries, words, out=own.cells, dtype=np.int32, casting="same_kind")
+            own.jumps[:] = jumps + np.arange(len(own.jumps))
+            own.starts[:] = starts + np.arange(len(own.starts))
+            side = np.arange(len(own.departures))
+            own.departures[:] = departures + side[:, None] * self.longest[k] + side
+        kind: Any = CellScores
+        features = PickedWeights(ids, self.n_weights)
+        structures: Any = shape
+        return Batch(kind, structures, features, self.course.targets, sample_weights)
+
+
+@dataclass(frozen=True)
+class EmState(State):
+    """The weights after some iterations, and the loss before the last of them."""
+
+    fall: float = float("nan")
+    """How much less that is than the one before."""
+
+    @property
+    def vectors(self) -> tuple[FloatArray, ...]:
+        """None beside the weights."""
+        return ()
+
+
+@dataclass(frozen=True)
+class BothDirections(Optimiser[EmState]):
+    """Expected counts, then the weights that make them likeliest; a pass an iteration."""
+
+    layout: EmLayout
+
+    @property
+    def n_iterations(self) -> int:  # type: ignore[override]
+        """As many as the course has."""
+        return self.layout.course.model1_iterations + self.layout.course.n_iterations
+
+    @property
+    def state_type(self) -> type[EmState]:
+        """The class of its states."""
+        return EmState
+
+    def start(self, problem: Problem, weights: FloatArray) -> EmState:
+        """Nothing is counted yet."""
+        return EmState(0, weights, float("nan"), float("nan"))
+
+    def step(self, problem: Problem, state: EmState) -> EmState:
+        """Count, then maximise."""
+        loss, gradient = problem.value_and_gradient(state.weights, state.iteration)
+        with_jumps = state.iteration >= self.layout.course.model1_iterations
+        counts = np.negative(gradient, out=gradient)
+        weights = self.layout.maximised(state.weights, counts, with_jumps=with_jumps)
+        return EmState(state.iteration + 1, weights, loss, float("nan"), state.loss - loss)
+
+    def model(self, state: EmState) -> FloatArray:
+        """The weights of the state."""
+        return state.weights
+
+    def reason_to_stop(self, problem: Problem, state: EmState) -> str | None:
+        """As many iterations as were planned; and what more of them would bring."""
+        if state.iteration < self.n_iterations:
+            return None
+        ended = f"Stopped after {state.iteration} iterations, as many as were planned"
+        if np.isnan(state.fall):
+            return f"{ended}."
+        return (
+            f"{ended}, at a loss of {state.loss:.6g}: the last one lowered it by "
+            f"{share_of(state.fall, state.loss)}, and the next (n_iterations) would bring less."
         )
-
-    def infer(self, start: int, end: int) -> tuple[FloatArray, float]:
-        """The posteriors of a block of pairs, flat, and its log-likelihood."""
-        ends = self.meetings.cell_offsets
-        posteriors = np.empty(ends[end] - ends[start])
-        model = self.words.table, self.jumps.weights, self.jumps.starts
-        value = hmm_steps.infer_block(
-            self.places, model, self.course.null_probability, self.counts, start, end, posteriors
-        )
-        return posteriors, value
-
-    def count(self, start: int, end: int, posteriors: FloatArray) -> None:
-        """Add posteriors to the counts of word pairs."""
-        hmm_steps.count_block(self.places, self.words.table, start, end, posteriors)
-
-    def maximise(self) -> None:
-        """Word probabilities and jumps from the counts."""
-        self.words.maximise()
-        jump_counts, departures, starts = self.counts
-        self.jumps = self.jumps.maximised(jump_counts * self.jumps.weights, departures, starts)
-
-    def model(self) -> DirectedModel:
-        """What was learnt so far."""
-        if not self.course.n_iterations:
-            return DirectedModel1(self.words.words)
-        return DirectedHiddenMarkov(self.words.words, self.jumps, self.course.null_probability)
-
-
-class Directions:
-    """Both directions while they learn, each on a thread of its own if there are two."""
-
-    def __init__(
-        self, numbers: Numbers, course: EmCourse, weights: FloatArray | None, n_threads: int
-    ) -> None:
-        self._n_threads = n_threads
-        self._course = course
-        source, target, n_source, n_target = numbers
-        orders = [numbers, (target, source, n_target, n_source)]
-        self.sides = self._each(lambda order: Direction(order, course, weights), orders)
-
-    def iterate(self, iteration: int) -> float:
-        """One iteration, counted from 1; the log-likelihood of both directions before it."""
-        if iteration <= self._course.model1_iterations:
-            return float(sum(self._each(lambda side: side.words.iterate(), self.sides)))
-        value = self._count()
-        self._each(Direction.maximise, self.sides)
-        return value
-
-    def models(self) -> Models:
-        """What was learnt so far."""
-        forward, backward = (side.model() for side in self.sides)
-        return forward, backward
-
-    def _count(self) -> float:
-        """The expected counts of both directions, block by block; the log-likelihood of both."""
-        one, two = self.sides
-        self._each(Direction.clear, self.sides)
-        total = 0.0
-        for start, end in _blocks(one.meetings.cell_offsets):
-            break_if_interrupted()
-            found = self._each(Direction.infer, self.sides, [start] * 2, [end] * 2)
-            posteriors = [array for array, _ in found]
-            total += sum(value for _, value in found)
-            if self._course.agreement:
-                self._agree(start, end, posteriors)
-            self._each(Direction.count, self.sides, [start] * 2, [end] * 2, posteriors)
-        return total
-
-    def _agree(self, start: int, end: int, posteriors: Sequence[FloatArray]) -> None:
-        """What both directions believe of the pairs of a block; each thread takes some of them."""
-        places = [side.places for side in self.sides]
-        middle = (start + end) // 2
-
-        def agree(first: int, last: int) -> None:
-            own = [
-                array[ends[first] - ends[start] : ends[last] - ends[start]]
-                for array, (_, ends, *_) in zip(posteriors, places, strict=True)
-            ]
-            hmm_steps.agree_block(*places, first, last, *own)
-
-        self._each(agree, [start, middle], [middle, end])
-
-    def _each(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        return in_threads(function, *arguments, n_threads=self._n_threads)
 
 
 def learn_directions(
@@ -168,92 +272,59 @@ def learn_directions(
     course: EmCourse | None = None,
     *,
     weights: FloatArray | None = None,
-    workers: int | str | None = 1,
     judge: Judge | None = None,
-    patience: int = 10,
-    progress: bool | Display | None = False,
+    runs: Runs | None = None,
 ) -> tuple[Models, TrainingResult]:
     """Models of p(target | source) and p(source | target); O(cells) an iteration.
 
     `weights` says what each pair counts. With a `judge` the models of the iteration that it likes
-    best are the result, and `patience` iterations without a better one end the run. With two
-    threads, a direction each, and the same models.
+    best are the result, and `patience` iterations without a better one end the run. `runs` says
+    how it goes: workers, files, progress; the models are the same for any number of workers.
     """
-    course = course or EmCourse()
-    n_threads = Workers.of(workers).n_threads
-    n_iterations = course.model1_iterations + course.n_iterations
-    display = choose_display(progress)
-    display.begin(n_iterations)
-    try:
-        with interruptible_run():
-            both = Directions(numbers, course, weights, n_threads)
-            return _EmRun(both, judge, patience, display).to_the_end(n_iterations)
-    finally:
-        display.end()
+    course, runs = course or EmCourse(), runs or Runs(workers=1, progress=False)
+    source, target, n_source, n_target = numbers
+    both = in_threads(
+        Meetings.of,
+        [source, target],
+        [target, source],
+        [n_source, n_target],
+        [n_target, n_source],
+        n_threads=Workers.of(runs.workers).n_threads,
+    )
+    layout = EmLayout.of(both, (n_target, n_source), course)
+    batches = pair_batches(layout, both, weights)
+    del both  # batches have the cells, and the layout the entries
+    return learn_batches(layout, batches, judge, runs)
 
 
-class _EmRun:
-    """The iterations, judged and shown."""
+def learn_batches(
+    layout: EmLayout, batches: Iterable[Batch], judge: Judge | None, runs: Runs
+) -> tuple[Models, TrainingResult]:
+    """The same from batches, wherever they come from."""
+    way = RunPlan(runs, BothDirections(layout), Penalty())
+    judging = None if judge is None else (lambda weights: judge(layout.models(weights)))
+    with (
+        held(runs.workers),
+        build_corpus(
+            layout.course.objective(), batches, workers=runs.workers, cache=runs.cache
+        ) as corpus,
+    ):
+        training = run(corpus, way, layout.first_weights(), judging)
+    # The models have them.
+    return layout.models(training.weights), replace(training, weights=np.zeros(0))
 
-    def __init__(
-        self, both: Directions, judge: Judge | None, patience: int, display: Display
-    ) -> None:
-        self._both, self._judge, self._patience, self._display = both, judge, patience, display
-        self._began = time.perf_counter()
-        self._history: list[Record] = []
-        self._best: tuple[float, int, Models] | None = None
 
-    def to_the_end(self, n_iterations: int) -> tuple[Models, TrainingResult]:
-        reason = ""
-        cause: Interrupted | None = None
-        try:
-            for iteration in range(1, n_iterations + 1):
-                break_if_interrupted()
-                self._iterate(iteration)
-                if self._best is not None and iteration - self._best[1] >= self._patience:
-                    value, best, _ = self._best
-                    reason = (
-                        f"Stopped early after {iteration} iterations: the loss on held-out data "
-                        f"was best after {best} ({value:.6g}) (patience)."
-                    )
-                    break
-        except Interrupted as signal:
-            cause = signal
-            reason = f"Interrupted ({cause}) after {len(self._history)} iterations."
-        reason = reason or self._reason()
-        models = self._both.models() if self._best is None else self._best[2]
-        loss = self._history[-1].loss if self._history else float("nan")
-        return models, TrainingResult(
-            np.zeros(0), loss, len(self._history), reason, tuple(self._history), cause is not None
-        )
-
-    def _reason(self) -> str:
-        """As many iterations as were planned; and what more of them would bring."""
-        ended = f"Stopped after {len(self._history)} iterations, as many as were planned"
-        if len(self._history) < 2:
-            return f"{ended}."
-        before, last = (record.loss for record in self._history[-2:])
-        return (
-            f"{ended}, at a loss of {last:.6g}: the last one lowered it by "
-            f"{share_of(before - last, last)}, and the next (n_iterations) would bring less."
-        )
-
-    def _iterate(self, iteration: int) -> None:
-        loss, held_out = -self._both.iterate(iteration), float("nan")
-        if self._judge is not None:
-            models = self._both.models()
-            held_out = self._judge(models)
-            if self._best is None or held_out < self._best[0]:
-                self._best = held_out, iteration, models
-        seconds = time.perf_counter() - self._began
-        self._history.append(Record(iteration, loss, float("nan"), held_out, seconds))
-        self._display.show(self._history[-1])
+def pair_batches(
+    layout: EmLayout, both: Sequence[Meetings], weights: FloatArray | None
+) -> Iterator[Batch]:
+    """All pairs, some at a time."""
+    n_source, n_target = (each.n_source - 1 for each in both)
+    for start, end in _blocks(both[0].cell_offsets):
+        cells = [each.cells[each.cell_offsets[start] : each.cell_offsets[end]] for each in both]
+        own = None if weights is None else weights[start:end]
+        yield layout.batch(n_source[start:end], n_target[start:end], cells, own)
 
 
 def _blocks(cell_offsets: IntArray) -> list[tuple[int, int]]:
-    """Runs of pairs with about `BLOCK` cells."""
-    n_blocks = max(int(cell_offsets[-1]) // BLOCK, 1)
-    bounds = np.searchsorted(cell_offsets, np.linspace(0, cell_offsets[-1], n_blocks + 1))
-    bounds[0], bounds[-1] = 0, len(cell_offsets) - 1
-    ends = np.unique(bounds).tolist()
-    return list(zip(ends[:-1], ends[1:], strict=True))
+    """Runs of pairs that have some cells together; one pair at least."""
+    return [(part.start, part.stop) for part in cut(np.diff(cell_offsets), BLOCK)]

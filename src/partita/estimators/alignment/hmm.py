@@ -44,9 +44,13 @@ class DirectedHiddenMarkov(DirectedModel):
 
     def _posteriors(self, source: Numbered, target: Numbered) -> tuple[FloatArray, FloatArray]:
         cells = self.table.cells(source, target)
-        out = np.empty_like(cells)
-        log_likelihood: FloatArray = hmm_alignment_steps.posteriors(
-            cells, *self._shape(source, target), out
+        out, log_likelihood = np.empty_like(cells), np.empty(len(source))
+        *shape, jumps, starts, p0 = self._shape(source, target)
+        longest = int(shape[1].max(initial=1))
+        counts = np.zeros(len(jumps)), np.zeros((longest, longest)), np.zeros(len(starts))
+        plain = np.ones(len(source))
+        hmm_alignment_steps.infer_pairs(
+            cells, tuple(shape), (jumps, starts, p0), plain, counts, out, log_likelihood
         )
         return out, log_likelihood
 

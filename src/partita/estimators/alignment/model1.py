@@ -159,48 +159,17 @@ def train_model1(
     """
     if n_iterations < 1:
         raise ValueError(f"n_iterations is {n_iterations}; expected 1 or more.")
-    learner = Learner(Meetings.of(source, target, n_source, n_target), n_target, alpha)
+    if not 0 <= alpha < np.inf:
+        raise ValueError(f"alpha is {alpha}; expected a number, 0 or more.")
+    meetings = Meetings.of(source, target, n_source, n_target)
+    shape = meetings.cell_offsets, meetings.n_source, meetings.n_target
+    even = 1.0 / (n_target - 1)
+    probabilities, unseen = np.full(len(meetings.targets), even), np.full(n_source, even)
     for iteration in range(1, n_iterations + 1):
-        log_likelihood = learner.iterate()
+        posteriors, log_likelihood = np.empty(len(meetings.cells)), np.empty(len(source))
+        model1.posteriors(probabilities[meetings.cells], *shape, posteriors, log_likelihood)
+        counts = np.bincount(meetings.cells, posteriors, minlength=len(probabilities))
+        model1.normalise(meetings.offsets, counts, alpha, probabilities, unseen)
         if on_iteration is not None:
-            on_iteration(iteration, log_likelihood)
-    return learner.words
-
-
-class Learner:
-    """Model 1 while it learns; `table` has a probability and a count for each entry."""
-
-    def __init__(
-        self, meetings: Meetings, n_target: int, alpha: float, weights: FloatArray | None = None
-    ) -> None:
-        if not 0 <= alpha < np.inf:
-            raise ValueError(f"alpha is {alpha}; expected a number, 0 or more.")
-        even = 1.0 / (n_target - 1)
-        self.meetings, self.alpha = meetings, alpha
-        self.weights = np.ones(len(meetings.n_source)) if weights is None else weights
-        self.table = np.zeros((len(meetings.targets), 2))
-        self.table[:, 0] = even
-        # A word that no sentence has, as the unknown one, may mean anything.
-        self.unseen = np.full(len(meetings.offsets) - 1, even)
-
-    def iterate(self) -> float:
-        """One iteration of expectation-maximisation; the log-likelihood before it."""
-        meetings = self.meetings
-        shape = meetings.cell_offsets, meetings.n_source, meetings.n_target
-        log_likelihood: float = model1.expected_counts(
-            meetings.cells, *shape, self.weights, self.table
-        )
-        self.maximise()
-        return log_likelihood
-
-    def maximise(self) -> None:
-        """Probabilities from the counts, which become 0 again."""
-        model1.normalise(self.meetings.offsets, self.table, self.alpha, self.unseen)
-
-    @property
-    def words(self) -> WordTable:
-        """What was learnt."""
-        meetings = self.meetings
-        return WordTable(
-            meetings.offsets, meetings.targets, self.table[:, 0].copy(), self.unseen.copy()
-        )
+            on_iteration(iteration, float(log_likelihood.sum()))
+    return WordTable(meetings.offsets, meetings.targets, probabilities, unseen)

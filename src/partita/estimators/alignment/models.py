@@ -25,6 +25,7 @@ from partita.estimators.options import (
     declared,
     option,
 )
+from partita.estimators.runs import preparing
 from partita.text.word_vocabulary import WordVocabulary
 from partita.training import TrainingResult
 
@@ -169,7 +170,9 @@ class ItgAlignment(HiddenMarkovOptions, LatentOptions, GoldOptions, AlignmentMod
 
     def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
         """Generative models, one or two CRFs without gold links, and one that learns from them."""
-        generative, training = learn_generative(given._replace(held_out=None), self.course(), runs)
+        generative, training = learn_generative(
+            given._replace(held_out=None), self.course(), preparing(runs)
+        )
         stages, counts, latent = {"HMM": training}, {}, []
         for stage in range(1, 3 if self.directions == "both" else 2):
             name = STAGES[stage - 1]
@@ -264,10 +267,8 @@ def learn_generative(
         (*numbers, len(words[0]), len(words[1])),
         course,
         weights=pairs.weights,
-        workers=runs.workers,
         judge=None if held_out is None else judge,
-        patience=runs.patience,
-        progress=runs.progress,
+        runs=runs,
     )
     return Generative.of(*words, models), training
 

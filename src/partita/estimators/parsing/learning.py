@@ -281,7 +281,5 @@ def _trained_labels(
         targets = {Likelihood.__name__: target}
         batches.append(Batch(LinearChain, chains, model.features(rows[here]), targets, weights))
     way = RunPlan(options, LABEL_OPTIMISER, Penalty())
-    # Small steps are for threads, also where a cluster learns the arcs: the same model, sooner.
-    threads = options.workers if isinstance(options.workers, int) else None
-    with build_corpus(Likelihood(), batches, workers=threads, n_shards=1) as corpus:
+    with build_corpus(Likelihood(), batches, workers=options.workers, n_shards=1) as corpus:
         return model, run(corpus, way, stage=stage)

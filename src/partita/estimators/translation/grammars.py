@@ -9,7 +9,7 @@ from partita.estimators.alignment.material import PairCounts, PairMaterial
 from partita.estimators.alignment.symmetrise import symmetrise
 from partita.estimators.groups import FLAT, Runs
 from partita.estimators.options import Declared, at_least, between, declared, option
-from partita.estimators.runs import RunPlan, tell
+from partita.estimators.runs import RunPlan, preparing, tell
 from partita.estimators.translation.hiero_family import HieroFamily
 from partita.estimators.translation.hiero_grammar import HieroRules
 from partita.estimators.translation.hiero_model import HieroModel
@@ -144,8 +144,7 @@ class Hiero(TranslationGrammar):
             (*numbers, len(words[0]), len(words[1])),
             EmCourse(self.model1_iterations, HMM_ITERATIONS),
             weights=pairs.weights,
-            workers=runs.workers,
-            progress=runs.progress,
+            runs=preparing(runs),
         )
         both = zip(forward.best(*numbers), backward.best(numbers[1], numbers[0]), strict=True)
         links = [

@@ -16,6 +16,7 @@ from partita.estimators.alignment.material import PairMaterial
 from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.alignment.proposals import Proposals
 from partita.estimators.groups import Runs
+from partita.estimators.runs import preparing
 from partita.features.word_pairs import PROPOSAL_VALUES, logarithms
 from partita.kept import kept_array
 from partita.kernels.bitext import model1
@@ -84,8 +85,7 @@ class TranslationLexicon:
             (*numbers, *sizes),
             EmCourse(options.n_iterations),
             weights=pairs.weights,
-            workers=runs.workers,
-            progress=runs.progress,
+            runs=preparing(runs),
         )
         tables = models[0].table, models[1].table
         translations = Proposals.learn(sides, tables, options.n_translations, LEAST_PROBABILITY)

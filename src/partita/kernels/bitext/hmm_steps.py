@@ -2,12 +2,11 @@
 
 Arrays that belong together come as tuples:
 
-    places = (cells, cell_offsets, n_source, n_target, weights)    see `word_pairs`; the empty word
-                                                          counts; weights are those of pairs
-    model  = (table, jumps, starts)                       see `model1` and `bitext.hmm`
+    shape  = (cell_offsets, n_source, n_target)           of each pair; the empty word counts
+    model  = (jumps, starts, p0)                          see `bitext.hmm`
     counts = (jump_counts, departures, start_counts)      departures[n, 0] from outside, [n, 1 + k]
 
-Posteriors of a block of pairs lie end to end, in the order of the cells.
+Posteriors of pairs lie end to end, in the order of the cells.
 """
 
 import math
@@ -70,15 +69,6 @@ def infer_pair(values, jumps, starts, p0, room, posteriors, counts):
 
 
 @inlined
-def read_cells(table, cells, first, values):
-    """values = the probabilities of the cells of one pair, which begin at `first`."""
-    n, m = values.shape
-    for i in range(n):
-        for j in range(m):
-            values[i, j] = table[cells[first + i * m + j], 0]
-
-
-@inlined
 def longest(n_words, start, end):
     """The most words of the sentences from `start` to `end`."""
     most = 0
@@ -88,59 +78,48 @@ def longest(n_words, start, end):
 
 
 @kernel
-def infer_block(places, model, p0, counts, start, end, posteriors):
-    """Posteriors of the pairs from `start` to `end`, and their expected jumps; log-likelihood."""
-    cells, cell_offsets, n_source, n_target, weights = places
-    table, jumps, starts = model
-    log_likelihood = 0.0
+def infer_pairs(values, shape, model, weights, counts, out, log_likelihood):
+    """Posteriors of all pairs from their translation probabilities, both flat; log-likelihoods.
+
+    Expected jumps are added to the counts, those of each pair times its weight.
+    """
+    cell_offsets, n_source, n_target = shape
+    jumps, starts, p0 = model
     own_counts = (np.empty_like(counts[0]), np.empty_like(counts[1]), np.empty_like(counts[2]))
-    most_source, most_target = longest(n_source, start, end), longest(n_target, start, end)
+    most_source = max(longest(n_source, 0, len(n_source)), 1)
+    most_target = longest(n_target, 0, len(n_target))
     room = room_for(most_source, most_target, jumps)
-    scratch = np.empty(most_source * most_target)
-    for pair in range(start, end):
-        shape = (n_source[pair], n_target[pair])
-        first, size = cell_offsets[pair] - cell_offsets[start], shape[0] * shape[1]
-        values = scratch[:size].reshape(shape)
-        read_cells(table, cells, cell_offsets[pair], values)
-        own = posteriors[first : first + size].reshape(shape)
+    for pair in range(len(n_source)):
+        cells = slice(cell_offsets[pair], cell_offsets[pair + 1])
+        sizes = (n_source[pair], n_target[pair])
         is_plain = weights[pair] == 1.0
         used = counts if is_plain else own_counts
         # Places are left in sentences of this length only.
-        n = shape[0] - 1
+        n = sizes[0] - 1
         if not is_plain:
             own_counts[0][:] = 0.0
             own_counts[1][n] = 0.0
             own_counts[2][:] = 0.0
-        value = infer_pair(values, jumps, starts, p0, room, own, used)
-        log_likelihood += weights[pair] * value
+        log_likelihood[pair] = infer_pair(
+            values[cells].reshape(sizes), jumps, starts, p0, room, out[cells].reshape(sizes), used
+        )
         if not is_plain:
             counts[0][:] += weights[pair] * own_counts[0]
             counts[1][n] += weights[pair] * own_counts[1][n]
             counts[2][:] += weights[pair] * own_counts[2]
-    return log_likelihood
 
 
 @kernel
-def count_block(places, table, start, end, posteriors):
-    """Add the posteriors of a block to the counts of the table's entries."""
-    cells, cell_offsets, weights = places[0], places[1], places[4]
-    for pair in range(start, end):
-        for cell in range(cell_offsets[pair], cell_offsets[pair + 1]):
-            table[cells[cell], 1] += weights[pair] * posteriors[cell - cell_offsets[start]]
-
-
-@kernel
-def agree_block(places, other_places, start, end, posteriors, others):
+def agree(shape, other_shape, posteriors, others):
     """Both directions' posteriors of a link become their product; the empty words get the rest.
 
     Liang, Taskar & Klein (2006): what only one direction believes counts for neither.
     """
-    cell_offsets, n_source, n_target = places[1], places[2], places[3]
-    other_offsets = other_places[1]
-    for pair in range(start, end):
+    cell_offsets, n_source, n_target = shape
+    other_offsets = other_shape[0]
+    for pair in range(len(n_source)):
         n, m = n_source[pair] - 1, n_target[pair]
-        first = cell_offsets[pair] - cell_offsets[start]
-        other_first = other_offsets[pair] - other_offsets[start]
+        first, other_first = cell_offsets[pair], other_offsets[pair]
         one = posteriors[first : first + (n + 1) * m].reshape((n + 1, m))
         two = others[other_first : other_first + (m + 1) * n].reshape((m + 1, n))
         one[0], two[0] = 1.0, 1.0
@@ -155,20 +134,3 @@ def agree_block(places, other_places, start, end, posteriors, others):
             one[0, j] = max(one[0, j], 0.0)
         for i in range(n):
             two[0, i] = max(two[0, i], 0.0)
-
-
-@kernel
-def posteriors(values, cell_offsets, n_source, n_target, jumps, starts, p0, out):
-    """Posteriors of all pairs from their translation probabilities, both flat; log-likelihoods."""
-    log_likelihood = np.empty(len(n_source))
-    most_source = max(longest(n_source, 0, len(n_source)), 1)
-    most_target = longest(n_target, 0, len(n_target))
-    counts = (np.zeros(len(jumps)), np.zeros((most_source, most_source)), np.zeros(len(starts)))
-    room = room_for(most_source, most_target, jumps)
-    for pair in range(len(n_source)):
-        cells = slice(cell_offsets[pair], cell_offsets[pair + 1])
-        shape = (n_source[pair], n_target[pair])
-        log_likelihood[pair] = infer_pair(
-            values[cells].reshape(shape), jumps, starts, p0, room, out[cells].reshape(shape), counts
-        )
-    return log_likelihood

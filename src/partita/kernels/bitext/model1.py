@@ -1,8 +1,7 @@
 """IBM Model 1: p(f | e) = prod_j 1/(n + 1) sum_i t(f_j | e_i), e_0 the empty word.
 
-One step of expectation-maximisation. `table` has two columns, the probability of each entry and
-its expected count, side by side because they are always needed together; `cells` and the table's
-rows are those of `bitext.word_pairs`.
+Posteriors, from probabilities that were looked up; and probabilities from expected counts, in the
+rows of `bitext.word_pairs`.
 """
 
 import math
@@ -10,34 +9,6 @@ import math
 import numpy as np
 
 from partita.kernels.jit import kernel
-
-
-@kernel
-def expected_counts(cells, cell_offsets, n_source, n_target, weights, table):
-    """Add to each entry its expected count, t(f_j | e_i) / sum_i' t(f_j | e_i'); log-likelihood.
-
-    `n_source` counts the empty word; a pair counts as often as its weight says.
-    """
-    log_likelihood = 0.0
-    totals = np.empty(n_target.max() if len(n_target) else 0)
-    values = np.empty(np.diff(cell_offsets).max() if len(n_target) else 0)
-    for sentence in range(len(n_source)):
-        n, m, weight = n_source[sentence], n_target[sentence], weights[sentence]
-        first = cell_offsets[sentence]
-        totals[:m] = 0.0
-        for i in range(n):
-            for j in range(m):
-                value = table[cells[first + i * m + j], 0]
-                values[i * m + j] = value
-                totals[j] += value
-        for j in range(m):
-            log_likelihood += weight * math.log(totals[j])
-            totals[j] = weight / totals[j]
-        log_likelihood -= weight * m * math.log(n)
-        for i in range(n):
-            for j in range(m):
-                table[cells[first + i * m + j], 1] += values[i * m + j] * totals[j]
-    return log_likelihood
 
 
 @kernel
@@ -60,8 +31,8 @@ def digamma(x):
 
 
 @kernel
-def normalise(offsets, table, alpha, unseen):
-    """Each row's probabilities from its counts, which become 0 again.
+def normalise(offsets, counts, alpha, probabilities, unseen):
+    """Each row's probabilities from its counts.
 
     Without a prior (alpha = 0) the shares of the counts, and 0 for pairs that never met. With one,
     the variational-Bayes estimate, exp(digamma(count + alpha) - digamma(sum of count + alpha)):
@@ -71,38 +42,44 @@ def normalise(offsets, table, alpha, unseen):
         first, last = offsets[row], offsets[row + 1]
         total = 0.0
         for k in range(first, last):
-            total += table[k, 1]
+            total += counts[k]
         if total == 0.0:
             continue
         norm = digamma(total + alpha * (last - first)) if alpha > 0.0 else total
         for k in range(first, last):
             if alpha > 0.0:
-                table[k, 0] = math.exp(digamma(table[k, 1] + alpha) - norm)
+                probabilities[k] = math.exp(digamma(counts[k] + alpha) - norm)
             else:
-                table[k, 0] = table[k, 1] / norm
-            table[k, 1] = 0.0
+                probabilities[k] = counts[k] / norm
         unseen[row] = math.exp(digamma(alpha) - norm) if alpha > 0.0 else 0.0
 
 
 @kernel
-def posteriors(values, cell_offsets, n_source, n_target, out):
+def posteriors(values, cell_offsets, n_source, n_target, out, log_likelihood):
     """t(f_j | e_i) / sum_i' of all pairs, both flat, and log p(f | e) of each pair.
 
     A target word that nothing can be translated to says nothing: all its places are alike likely.
     """
-    log_likelihood = np.zeros(len(n_source))
+    longest = 0
+    for pair in range(len(n_target)):
+        longest = max(longest, n_target[pair])
+    totals = np.empty(longest)
     for pair in range(len(n_source)):
         n, m, first = n_source[pair], n_target[pair], cell_offsets[pair]
         for j in range(m):
-            total = 0.0
-            for i in range(n):
-                total += values[first + i * m + j]
-            for i in range(n):
+            totals[j] = 0.0
+        for i in range(n):
+            for j in range(m):
+                totals[j] += values[first + i * m + j]
+        value = 0.0
+        for j in range(m):
+            if totals[j] > 0.0:
+                value += math.log(totals[j] / n)
+        log_likelihood[pair] = value
+        for i in range(n):
+            for j in range(m):
                 cell = first + i * m + j
-                out[cell] = values[cell] / total if total > 0.0 else 1.0 / n
-            if total > 0.0:
-                log_likelihood[pair] += math.log(total / n)
-    return log_likelihood
+                out[cell] = values[cell] / totals[j] if totals[j] > 0.0 else 1.0 / n
 
 
 @kernel
