@@ -1,11 +1,11 @@
 """The dependency parser on real treebanks: speed, memory and accuracy.
 
-    python -m benchmarks.parser [DATA] [--only speed accuracy crossing labels]
+    python -m benchmarks.parser [DATA] [--only speed accuracy crossing]
 
 DATA is the folder of the treebanks (or PARTITA_DATA). Speed: training passes and parsing of EWT,
 on one thread and on two. Accuracy: EWT dev with gold tags, as the CoNLL 2018 shared task scores it
 (all words, subtypes of relations dropped). Crossing: projective and not, in training and in
-decoding, on Basque and Ancient Greek. Labels: by a second model, and together with the arcs.
+decoding, on Basque and Ancient Greek.
 """
 
 import argparse
@@ -215,28 +215,11 @@ def crossing(data: Path) -> list[Table]:
     return tables
 
 
-def labels(data: Path) -> list[Table]:
-    """Labels by a second model, and together with the arcs: half of EWT, and all of Basque."""
-    tables = []
-    for title, name, most in (("EWT", EWT, 6000), ("Basque BDT", BASQUE, None)):
-        train, dev = treebank(data, name, "train")[:most], treebank(data, name, "dev")
-        table = Table(f"{title} dev, percent, learnt from {len(train):,} sentences, one model")
-        for way in ("second", "joint"):
-            began = time.process_time()
-            parser = fitted(train, labels=way, n_models=1, n_bits=22)
-            seconds = time.process_time() - began
-            for decoder in ("best", "joint"):
-                found = figures(parser, dev, decoder=decoder)
-                table.add(labels=way, decoder=decoder, **found, **{"training, CPU s": seconds})
-        tables.append(table)
-    return tables
-
-
 def main() -> None:
     """Run the benchmark, print the tables and write the results."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("data", nargs="?", default=os.environ.get("PARTITA_DATA"), type=Path)
-    arguments.add_argument("--only", nargs="*", default=["speed", "accuracy", "crossing", "labels"])
+    arguments.add_argument("--only", nargs="*", default=["speed", "accuracy", "crossing"])
     arguments.add_argument("--memory", help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.data is None:
@@ -259,8 +242,6 @@ def main() -> None:
             aims = found_aims(speeds)
     if "crossing" in options.only:
         tables += crossing(options.data)
-    if "labels" in options.only:
-        tables += labels(options.data)
     for table in tables:
         print(table)
     print(write_json("parser", tables, aims=aims))

@@ -55,7 +55,8 @@ def test_questions_agree_with_all_trees(parser, trees):
     ranked = np.sort(np.log(probabilities))[::-1]
     best = parser.k_best([SENTENCE], 5)[0]
     np.testing.assert_allclose([log_prob for _, log_prob in best], ranked[:5], atol=1e-9)
-    assert parser.predict([SENTENCE])[0][0].tolist() == found[int(probabilities.argmax())].tolist()
+    (heads, _), *_ = parser.predict([SENTENCE], decoder="best")
+    assert heads.tolist() == found[int(probabilities.argmax())].tolist()
     risks = [marginals[tree, np.arange(1, 5)].sum() for tree in found]
     (heads, _), *_ = parser.predict([SENTENCE], decoder="risk")
     assert marginals[heads, np.arange(1, 5)].sum() == pytest.approx(max(risks), abs=1e-12)
@@ -63,9 +64,30 @@ def test_questions_agree_with_all_trees(parser, trees):
     assert all(is_projective(heads) for heads, _ in samples)
 
 
+def test_trees_are_chosen_with_their_labels_if_nobody_says_otherwise():
+    """Where there are labels; the first order, which is there for speed, takes the best tree."""
+    words = [[("a", "X"), ("b", "X"), ("c", "X")]] * 12
+    heads, labels = [[0, 1, 1], [2, 0, 2], [2, 3, 0]] * 4, [["r", "s", "t"], ["t", "r", "s"]] * 6
+    for order, decoder in ((1, "best"), (2, "joint")):
+        learnt = DependencyParser(**{**OPTIONS, "order": order}, max_iterations=1)
+        learnt.fit(words, heads, labels)
+        names = {"best", "risk", "joint"}
+        answers = {name: learnt.predict(words[:1], decoder=name)[0] for name in names}
+        assert learnt._decoder(None) == decoder
+        found = learnt.predict(words[:1])[0]
+        assert found[0].tolist() == answers[decoder][0].tolist()
+        assert found[1] == answers[decoder][1]
+    plain = DependencyParser(**OPTIONS, labels=False, max_iterations=1).fit(words, heads)
+    assert plain._decoder(None) == "best"
+    with pytest.raises(ValueError, match="decoder is 'x'"):
+        plain.predict(words[:1], decoder="x")
+
+
 def test_arcs_that_are_required_or_forbidden(parser, trees):
     found, probabilities = trees
-    (heads, _), *_ = parser.predict([SENTENCE], required=[[(1, 3)]], forbidden=[[(3, 2)]])
+    (heads, _), *_ = parser.predict(
+        [SENTENCE], required=[[(1, 3)]], forbidden=[[(3, 2)]], decoder="best"
+    )
     left = [i for i, tree in enumerate(found) if tree[2] == 1 and tree[1] != 3]
     assert heads.tolist() == found[max(left, key=lambda i: probabilities[i])].tolist()
 

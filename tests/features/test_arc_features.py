@@ -283,3 +283,16 @@ def test_known_values_read_back():
     templates = parse_arc_templates("head.FORM modifier.FEATS.value:Case\nhead.FEATS.each")
     known = KeyMaker.learn(templates, read_tree_words(SENTENCES), 2).known
     assert KnownValues.restored(known.header(), ()) == known
+
+
+@pytest.mark.parametrize("tag", ["CCONJ", "CONJ"])
+def test_conjunctions_by_either_name(tag):
+    """Version 1 of Universal Dependencies has another name for them: they count and mark alike."""
+    templates = parse_arc_templates("head.UPOS modifier.UPOS between.UPOS=CCONJ")
+    sentence = [("cats", "NOUN"), ("and", tag), ("dogs", "NOUN")]
+    words = read_tree_words([sentence])
+    maker = KeyMaker.learn(templates, words, 1)
+    assert maker.keys(words).counter[1:, 0].tolist() == [0, 1, 0]
+    names = [feature.name for feature in Namer(maker, words, 0).features(1, 3)]
+    assert "head.UPOS=NOUN modifier.UPOS=NOUN between.UPOS=CCONJ:1 right" in names
+    assert list(words.columns["MARKER"]) == ["", "", "and"]

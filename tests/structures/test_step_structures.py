@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from cases import own_structure
+from partita.structures.kept_forests import KeptForests
 from partita.structures.part_arrays import PartArray, axes
 from partita.structures.step_structures import StepStructures
+from partita.structures.tied_forests import TiedForest
 
 Segmentations = own_structure()["Segmentations"]
 Segmentation = own_structure()["Segmentation"]
@@ -58,6 +60,20 @@ def test_sentences_of_a_length_share_their_forest_also_between_batches():
     other = Segmentations([4], 2, 2)
     other.infer(np.zeros(other.n_parts))
     assert other._by_length[4] is not first._by_length[4]
+
+
+def test_the_last_forests_are_kept_while_they_are_few():
+    def built(n_edges):
+        n_built.append(n_edges)
+        return TiedForest.of([("top", (), 0)] * n_edges, root="top", n_parts=1)
+
+    kept, n_built = KeptForests(most_edges=5), []
+    for n_edges in (2, 2, 3, 2, 1, 2, 3, 9, 9, 2):
+        kept.get(n_edges, lambda n_edges=n_edges: built(n_edges))
+    # 3 was the oldest when 1 came, 1 when 3 came again; 9 are too many to stay, and move nobody.
+    assert n_built == [2, 3, 1, 3, 9, 9]
+    held = kept.get(9, lambda: built(9))
+    assert kept.get(9, lambda: built(9)) is held
 
 
 def test_the_same_set_has_the_same_arrays_lengths_and_options():

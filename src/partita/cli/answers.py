@@ -15,9 +15,9 @@ DECODER = Argument(
 TREE_DECODER = Argument(
     "decoder",
     str,
-    "best",
+    None,
     "the likeliest tree, the one with the fewest wrong heads to be expected, or the likeliest one "
-    "together with its relations",
+    "together with its relations (default: joint for parsers of order 2 with relations, else best)",
     ("best", "risk", "joint"),
 )
 PROBABILITY = Argument("probability", bool, False, "write that of each word's answer")

@@ -16,7 +16,13 @@ from partita.arrays import Array, IntArray
 from partita.features.nodes import Nodes, within_groups
 from partita.kept import kept_texts
 from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS, Keys
-from partita.text.arc_templates import ArcTemplate, is_set, parse_arc_templates, set_between
+from partita.text.arc_templates import (
+    ArcTemplate,
+    is_counted,
+    is_set,
+    parse_arc_templates,
+    set_between,
+)
 from partita.text.fields import Field, RoleField, RoleTemplate
 from partita.text.hashing import Keys32, States, hashes, keys_of, mixed
 from partita.text.known_values import NONE, KnownValues
@@ -162,7 +168,8 @@ class KeyMaker:
         flags = np.zeros((nodes.n_nodes, len(self.counters)), dtype=np.uint8)
         for place, (field, value) in enumerate(self.counters):
             column = nodes.words.columns[str(field.column)]
-            holds = np.array([each == value for each in _raw(field, column.values)], dtype=np.uint8)
+            seen = _raw(field, column.values)
+            holds = np.array([is_counted(field, value, each) for each in seen], dtype=np.uint8)
             flags[nodes.is_word[:-1], place] = holds[column.numbers]
         return flags
 

@@ -5,7 +5,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from math import prod
 from typing import Any, ClassVar, Self
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +14,7 @@ from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import Best, Inference, Structure
 from partita.structures.batch import pieces
 from partita.structures.forest_batches import ForestBatch, ForestTable
+from partita.structures.kept_forests import KeptForests
 from partita.structures.part_arrays import PartArray
 from partita.structures.tied_forests import TiedForest
 
@@ -36,7 +36,7 @@ class StepStructures(ArrayStructures):
     on. Sentences of the same length share their forest, also those of other batches.
     """
 
-    _forests: ClassVar[WeakValueDictionary[Hashable, TiedForest]] = WeakValueDictionary()
+    _forests: ClassVar[KeptForests] = KeptForests()
 
     def __init__(
         self, n_words: ArrayLike, arrays: Sequence[PartArray], options: tuple[Hashable, ...] = ()
@@ -208,12 +208,9 @@ class StepStructures(ArrayStructures):
         return {n_words: self._forest(n_words) for n_words in np.unique(self.n_words).tolist()}
 
     def _forest(self, n_words: int) -> TiedForest:
-        """The forest that all batches share as long as one of them is there."""
+        """The forest that all batches share."""
         key = (type(self), self.arrays, self.options, n_words)
-        forest = self._forests.get(key)
-        if forest is None:
-            forest = self._forests[key] = self.forest(n_words)
-        return forest
+        return self._forests.get(key, lambda: self.forest(n_words))
 
     @cached_property
     def _batch(self) -> ForestBatch:

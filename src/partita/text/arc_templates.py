@@ -11,7 +11,8 @@ begins a comment:
 
 `head` and `modifier` are the two ends. `between.UPOS` makes a feature of every tag between them
 (one such field in all templates; the 63 most frequent values are told apart), `between.UPOS=PUNCT`
-counts the words with that tag (0 to 3). Every template is combined with the direction of the arc,
+counts the words with that tag (0 to 3); CCONJ counts CONJ, too, which it was called in version 1 of
+Universal Dependencies. Every template is combined with the direction of the arc,
 and a second time with its distance too; neither is written down.
 
 The columns are those of CoNLL-U, and MARKER: the adposition, conjunction or relative word before a
@@ -32,6 +33,8 @@ from partita.text.template_files import MEMORY, described, read_word, template_l
 
 ROLES = ("head", "modifier", "between")
 MOST_COUNTERS = 8
+OLD_NAMES = {"CCONJ": "CONJ"}
+"""Of universal tags, in version 1 of Universal Dependencies."""
 EXPECTED = (
     "head, modifier or between, a dot and a field, as in head.FORM, modifier.UPOS[-1] or "
     "head.FORM.lower.suffix3"
@@ -52,6 +55,16 @@ class ArcTemplate(RoleTemplate):
         if self.at("head") and self.at("modifier"):
             return "pair"
         return "head" if self.at("head") else "modifier"
+
+
+def is_counted(field: Field, value: str, seen: str) -> bool:
+    """Whether a word of which a field sees `seen` is one of those to be counted between.
+
+    >>> from partita.text.fields import parse_field
+    >>> [is_counted(parse_field("UPOS"), "CCONJ", seen) for seen in ("CCONJ", "CONJ", "SCONJ")]
+    [True, True, False]
+    """
+    return seen == value or (field.column == "UPOS" and OLD_NAMES.get(value) == seen)
 
 
 ArcDescription = str | os.PathLike[str] | Sequence[ArcTemplate]

@@ -13,7 +13,8 @@ from partita.text.words import Words
 
 MARKER = "MARKER"
 """The name of the column."""
-MARKING = frozenset({"ADP", "SCONJ", "CCONJ"})
+MARKING = frozenset({"ADP", "SCONJ", "CCONJ", "CONJ"})
+"""Tags of words that mark a place; CONJ is what version 1 of Universal Dependencies calls CCONJ."""
 BARRIERS = frozenset({"VERB", "PUNCT"})
 REACH = 6
 

@@ -22,8 +22,9 @@ def run(model: Model, options: Options) -> None:
     check_outputs({"the drawing": options.draw})
     sentence = chosen_sentence(read_words(options.input, options), options)
     word = chosen_word(sentence, options)
+    # The tree that the explanation is about, whatever `predict` chooses by.
     [tree], [marginals] = (
-        model.estimator.predict([sentence]),
+        model.estimator.predict([sentence], decoder="best"),
         model.estimator.predict_marginals([sentence]),
     )
     if word is None:

@@ -1,6 +1,6 @@
 """Answers of a parser to many sentences: trees under constraints, and their labels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -192,12 +192,31 @@ class Labeller:
         The labels look at siblings, children and the head's head, so that they know of a tree what
         scores of single arcs cannot.
         """
-        pairs = [(index, tree) for index, each in enumerate(found) for tree, _ in each]
-        table, ends = self._table(encoded, *zip(*pairs, strict=True))
+        firsts = [int(np.argmax([score for _, score in each])) for each in found]
+        best = list(zip(self._totals(encoded, found, enumerate(firsts)), firsts, strict=True))
+        # Labels take away only: what is no better without them than the first is with its own
+        # cannot be chosen.
+        others = [
+            (index, place)
+            for index, (total, first) in enumerate(best)
+            for place, (_, score) in enumerate(found[index])
+            if score > total and place != first
+        ]
+        for total, (index, place) in zip(self._totals(encoded, found, others), others, strict=True):
+            if total > best[index][0]:
+                best[index] = total, place
+        return [each[place][0] for each, (_, place) in zip(found, best, strict=True)]
+
+    def _totals(
+        self, encoded: KeyedWords, found: Sequence[Candidates], which: Iterable[tuple[int, int]]
+    ) -> list[float]:
+        """The score + log p(best labels) of some candidates, by sentence and place."""
+        pairs = [(index, *found[index][place]) for index, place in which]
+        if not pairs:
+            return []
+        indices, trees, scores = zip(*pairs, strict=True)
+        table, ends = self._table(encoded, indices, trees)
         starts = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]])
-        gains = iter(np.add.reduceat(table.max(axis=1), starts).tolist())
-        chosen = []
-        for each in found:
-            totals = [score + next(gains) for _, score in each]
-            chosen.append(each[int(np.argmax(totals))][0])
-        return chosen
+        gains = np.add.reduceat(table.max(axis=1), starts)
+        totals: list[float] = (np.array(scores) + gains).tolist()
+        return totals

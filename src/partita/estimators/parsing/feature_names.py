@@ -17,7 +17,7 @@ from partita.features.arcs import distance_slots, places, table, with_distance
 from partita.features.labelled_arcs import row_places
 from partita.features.siblings import SiblingKeyMaker, sibling_weights_at
 from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS
-from partita.text.arc_templates import ArcTemplate
+from partita.text.arc_templates import ArcTemplate, is_counted
 from partita.text.fields import RoleField
 from partita.text.known_values import EDGE, NONE, ROOT, SHOWN, KnownValues
 from partita.text.sibling_templates import SiblingTemplate
@@ -195,7 +195,8 @@ class Namer:
             step = 1 if head < modifier else -1
             between = [self._between(field, word) for word in range(head + step, modifier, step)]
             if field.value is not None:
-                return [str(min(between.count(field.value), MOST_COUNTED))]
+                n_counted = sum(is_counted(field.field, field.value, each) for each in between)
+                return [str(min(n_counted, MOST_COUNTED))]
             return list(dict.fromkeys(map(self._kind, between)))
         return self._seen.seen(field, head if field.role == "head" else modifier)
 
