@@ -82,6 +82,7 @@ def constituents(n_words: int) -> Case:
 
 CASES = (
     (chain(9), [segments(3, 4), segments(6, 2)]),
+    (chain(26), [segments(6, 9)]),
     (chain(45), [segments(6, 20)]),
     (chain(9, shared=False), [segments(6, 14)]),
     (projective(25), [constituents(35), siblings(11)]),
