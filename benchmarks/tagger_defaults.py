@@ -1,26 +1,34 @@
-"""What the defaults of taggers are worth on little data: one option at a time, beside CRFsuite.
+"""What the defaults of taggers are worth on little data, beside CRFsuite, and each option alone.
 
-    python -m benchmarks.tagger_defaults [DATA] [--only Greek Basque EWT CoNLL-2000]
+    python -m benchmarks.tagger_defaults [DATA] [--only draws options memory]
 
-DATA is the folder of the corpora (or PARTITA_DATA). Learnt from the first 1,000 sentences at most
-(--most), judged on development parts: accuracy of universal tags out of words alone, F1 of chunks.
-Classes of words are learnt from the words of the whole training part. CRFsuite gets the features of
-sklearn-crfsuite's tutorial, or more of the same kind (affixes of up to four letters, two words on
-each side, pairs of words), with its default penalty and with a mixed one, 100 iterations.
+DATA is the folder of the corpora (or PARTITA_DATA); all figures are of development parts: accuracy
+of tags out of words alone, F1 of chunks. "draws": the default beside CRFsuite, learnt from three
+draws of some hundred sentences; CRFsuite gets the features of sklearn-crfsuite's tutorial, or more
+of the same kind (affixes of up to four letters, two words on each side, pairs of words), with
+penalties that suit it better than its default, 100 iterations. "options": one change at a time, by
+20 passes of AdaGrad; classes of words are learnt from the words of the whole training part, and
+second-order transitions are `benchmarks.tag_triples`. "memory": peaks of processes that read and
+train. About 20 minutes.
 """
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from benchmarks.tag_triples import tagged
 from benchmarks.tagger import as_dictionary
 from benchmarks.tagger_data import Task, read_chunking
-from benchmarks.timing import Table, optional, write_json
+from benchmarks.timing import Table, aim, optional, peak_gigabytes, spread, write_json
 
 # isort: split
 from partita import Tagger
@@ -29,32 +37,43 @@ from partita.estimators.tagging.word_classes import WordClasses
 from partita.training import AdaGrad
 
 TREEBANKS = {
-    "Greek": "ud_grc_ptnk/grc_ptnk",
+    "Ancient Greek": "ud_grc_ptnk/grc_ptnk",
     "Basque": "ud_eu_bdt/eu_bdt",
     "EWT": "ud_en_ewt/en_ewt",
 }
-VARIANTS: tuple[dict[str, Any], ...] = (
-    {},
-    {"lexicon": True},
-    {"min_count": 1},
-    {"min_count": 2},
-    {"l2": 1.0},
-    {"l2": 0.03},
-    {"pairs": "observed"},
-    {"boundaries": True},
-    {"optimiser": AdaGrad()},
-    {"optimiser": AdaGrad(average_from=5)},
+PENN = "Penn tags of CoNLL-2000"
+DRAWS: tuple[tuple[str, tuple[int, ...]], ...] = (
+    ("Ancient Greek", (250, 500)),
+    ("Basque", (500, 1000, 2000)),
+    ("EWT", (500, 1000, 2000)),
+    (PENN, (500, 1000)),
 )
-"""The defaults, and what is changed of them."""
-CLASSES = 100
-PENALTIES: tuple[dict[str, float], ...] = ({"c2": 1.0}, {"c1": 0.1, "c2": 0.1})
-"""Of CRFsuite."""
+N_DRAWS = 3
+MEASURED = (("Ancient Greek", None), ("Basque", 2000), ("EWT", 1000), ("EWT", None),
+            ("CoNLL-2000", None))  # fmt: skip
+"""Corpora, and how many of their first sentences the options are measured on."""
+OPTIONS: dict[str, dict[str, Any]] = {
+    "default features": {},
+    "lexicon of tags seen": {"lexicon": True},
+    "classes of words": {"classes": 200},
+    "rare words: nothing left out": {"min_count": 1},
+    "rare words: only what comes twice": {"min_count": 2},
+    "averaged weights": {"optimiser": AdaGrad(average_from=5)},
+    "weights of observed pairs alone": {"pairs": "observed"},
+    "l2=0.03": {"l2": 0.03},
+    "l2=1": {"l2": 1.0},
+}
+"""What is changed of the defaults."""
+AHEAD = "ahead of the best of these"
+LIBRARIES = ("default", "L-BFGS", "python-crfsuite")
 
 
+@cache
 def task_of(data: Path, name: str) -> Task:
     """All sentences of a corpus, and its development part."""
-    if name == "CoNLL-2000":
-        return read_chunking(data, quick=False)
+    if name in ("CoNLL-2000", PENN):
+        task = read_chunking(data, quick=False)
+        return task if name == "CoNLL-2000" else Task(name, task.train, task.dev, "1")
     parts = [
         list(read_sentences(data / f"{TREEBANKS[name]}-ud-{part}.conllu"))
         for part in ("train", "dev")
@@ -62,30 +81,51 @@ def task_of(data: Path, name: str) -> Task:
     return Task(name, *parts, "UPOS")
 
 
-def variants(whole: Task, most: int) -> Table:
-    """Every variant on the first sentences of a corpus, and CRFsuite."""
-    task = Task(whole.name, whole.train[:most], whole.dev, whole.column)
-    classes = WordClasses(n_classes=CLASSES).fit(whole.train)
-    table = Table(f"{task.name}: {len(task.train):,} sentences, {task.n_words:,} words")
-    for options in (*VARIANTS, {"classes": classes}):
-        began = time.process_time()
-        tagger = Tagger(tag_column=task.column, progress=False, workers=1, **options)
-        tagger.fit(task.train)
-        seconds = time.process_time() - began
-        changed = ", ".join(f"{name}={value!r}" for name, value in options.items())
-        table.add(
-            tagger=changed or "defaults",
-            per_cent=f"{task.judged(tagger):.2f}",
-            weights=len(tagger.weights_),
-            **{"training, CPU s": round(seconds, 1)},
-        )
-        print(task.name, table.rows[-1], file=sys.stderr)
-    if task.column == "UPOS" and optional("pycrfsuite") is not None:
-        for name, features in (("a tutorial", as_dictionary), ("a careful user", obvious)):
-            for penalty in PENALTIES:
-                row = f"python-crfsuite, features of {name}, {penalty}"
-                table.add(tagger=row, per_cent=theirs(task, features, penalty))
+def fitted(task: Task, **options: Any) -> Tagger:
+    columns = ["0"] if task.name == PENN else None
+    tagger = Tagger(tag_column=task.column, columns=columns, progress=False, workers=1)
+    return tagger.set_params(**options).fit(task.train)
+
+
+# ---------------------------------------------------------------------- draws
+
+
+def draws(data: Path) -> Table:
+    """The default beside CRFsuite."""
+    table = Table(f"Default beside CRFsuite: per cent right, mean and spread of {N_DRAWS} draws")
+    for name, sizes in DRAWS:
+        whole = task_of(data, name)
+        for size in sizes:
+            found: dict[str, list[float]] = {}
+            for seed in range(N_DRAWS):
+                order = np.random.default_rng(seed).permutation(len(whole.train))[:size]
+                chosen = [whole.train[index] for index in order]
+                for each, per_cent in compared(Task(name, chosen, whole.dev, whole.column)):
+                    found.setdefault(each, []).append(per_cent)
+            row = {each: spread(values) for each, values in found.items()}
+            table.add(corpus=name, sentences=size, **row)
+            theirs_best = max(list(found)[2:], key=lambda each: np.mean(found[each]), default=None)
+            if theirs_best is not None:
+                ahead = np.subtract(found["default"], found[theirs_best])
+                table.rows[-1][AHEAD] = spread(ahead, "+")
+            print(table.rows[-1], file=sys.stderr)
     return table
+
+
+def compared(task: Task) -> Sequence[tuple[str, float]]:
+    """The default, L-BFGS and CRFsuite on a draw."""
+    found = [
+        ("default", task.judged(fitted(task))),
+        ("L-BFGS", task.judged(fitted(task, optimiser="lbfgs"))),
+    ]
+    if optional("pycrfsuite") is not None:
+        for name, (features, penalty) in THEIRS.items():
+            found.append((f"CRFsuite, {name}", theirs(task, features, penalty)))
+    return found
+
+
+def words_of(sentence: Any) -> Sequence[str]:
+    return sentence.column("FORM" if "FORM" in sentence.names else "0")
 
 
 def obvious(words: Sequence[str], place: int) -> dict[str, Any]:
@@ -103,47 +143,150 @@ def obvious(words: Sequence[str], place: int) -> dict[str, Any]:
     return found
 
 
-def theirs(
-    task: Task,
-    features: Callable[[Sequence[str], int], dict[str, Any]],
-    penalty: dict[str, float],
-) -> str:
-    """The accuracy of CRFsuite."""
-    pycrfsuite = optional("pycrfsuite")
-    trainer = pycrfsuite.Trainer(verbose=False)
+Describe = Callable[[Sequence[str], int], dict[str, Any]]
+THEIRS: dict[str, tuple[Describe, dict[str, float]]] = {
+    "tutorial's features, c2=0.1": (as_dictionary, {"c2": 0.1}),
+    "more features, c2=0.1": (obvious, {"c2": 0.1}),
+    "more features, c1=c2=0.1": (obvious, {"c1": 0.1, "c2": 0.1}),
+}
+
+
+def trained(task: Task, features: Describe, penalty: dict[str, float], path: str) -> None:
+    """A model of CRFsuite in a file; the features of a sentence are forgotten when it has them."""
+    trainer = optional("pycrfsuite").Trainer(verbose=False)
     trainer.set_params({**penalty, "max_iterations": 100, "feature.possible_transitions": True})
-    rows = [
-        [
-            [features(words, place) for place in range(len(words))]
-            for words in (sentence.column("FORM") for sentence in part)
-        ]
-        for part in (task.train, task.dev)
-    ]
-    for row, sentence in zip(rows[0], task.train, strict=True):
-        trainer.append(row, sentence.column(task.column))
+    for sentence in task.train:
+        words = words_of(sentence)
+        rows = [features(words, place) for place in range(len(words))]
+        trainer.append(rows, sentence.column(task.column))
+    trainer.train(path)
+
+
+def theirs(task: Task, features: Describe, penalty: dict[str, float]) -> float:
+    """The accuracy of CRFsuite."""
+    right, tagger = [], optional("pycrfsuite").Tagger()
     with tempfile.NamedTemporaryFile() as file:
-        trainer.train(file.name)
-        tagger = pycrfsuite.Tagger()
+        trained(task, features, penalty, file.name)
         tagger.open(file.name)
-        found = [tagger.tag(row) for row in rows[1]]
-    gold = [sentence.column(task.column) for sentence in task.dev]
-    pairs = [pair for both in zip(gold, found, strict=True) for pair in zip(*both, strict=True)]
-    return f"{100 * sum(right == tag for right, tag in pairs) / len(pairs):.2f}"
+        for sentence in task.dev:
+            words = words_of(sentence)
+            found = tagger.tag([features(words, place) for place in range(len(words))])
+            right += [a == b for a, b in zip(sentence.column(task.column), found, strict=True)]
+    return 100 * float(np.mean(right))
+
+
+# ---------------------------------------------------------------------- options
+
+
+def one_at_a_time(data: Path) -> Table:
+    """Every option by itself, by AdaGrad."""
+    table = Table("One change at a time: per cent right (chunk F1 of CoNLL-2000), 20 passes")
+    columns: dict[str, dict[str, str]] = {}
+    for name, most in MEASURED:
+        whole = task_of(data, name)
+        task = Task(name, whole.train[:most], whole.dev, whole.column)
+        column = f"{name}, {len(task.train):,} sentences"
+        columns[column] = {}
+        for row, options in OPTIONS.items():
+            given = {"optimiser": "adagrad", **options}
+            if "classes" in given:
+                given["classes"] = classes_of(data, name, given["classes"])
+            began = time.process_time()
+            tagger = fitted(task, **given)
+            seconds = time.process_time() - began
+            columns[column][row] = f"{task.judged(tagger):.2f}"
+            print(column, row, columns[column][row], f"{seconds:.1f} s", file=sys.stderr)
+        began = time.process_time()
+        found = tagged(task.train, task.column, task.dev)
+        seconds = time.process_time() - began
+        columns[column]["second-order transitions"] = f"{task.of_tags(found):.2f}"
+        print(column, "second order", columns[column], f"{seconds:.1f} s", file=sys.stderr)
+    for row in (*OPTIONS, "second-order transitions"):
+        table.add(changed=row, **{column: found[row] for column, found in columns.items()})
+    return table
+
+
+@cache
+def classes_of(data: Path, name: str, n_classes: int) -> WordClasses:
+    return WordClasses(n_classes=n_classes).fit(task_of(data, name).train)
+
+
+# ---------------------------------------------------------------------- memory
+
+
+def memory(data: Path) -> Table:
+    """Peaks of processes of their own, less what reading the same sentences takes."""
+    table = Table("Memory and time of training: megabytes at most beyond import and reading")
+    for name, most in (("Ancient Greek", 727), ("Basque", 2000), ("EWT", 1000)):
+        row: dict[str, Any] = {"corpus": name, "sentences": most}
+        for library in LIBRARIES:
+            command = [sys.executable, "-m", "benchmarks.tagger_defaults", str(data)]
+            command += ["--measure", name, str(most), library]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                continue
+            peak, beginning, seconds = map(float, done.stdout.split())
+            row[f"{library}, MB"] = round(1024 * (peak - beginning))
+            row[f"{library}, CPU s"] = round(seconds, 1)
+        table.add(**row)
+        print(row, file=sys.stderr)
+    return table
+
+
+def measured(data: Path, name: str, most: int, library: str) -> tuple[float, float, float]:
+    """The peak of this process, that before training, and the CPU seconds of training."""
+    whole = task_of(data, name)
+    task = Task(name, whole.train[:most], whole.dev[:1], whole.column)
+    chosen = {"optimiser": "lbfgs"} if library == "L-BFGS" else {}
+    if library != "python-crfsuite":
+        # Kernels are compiled, or read from their cache, by small data of the same kind.
+        for optimiser in ("adagrad", "lbfgs"):
+            small = Task(name, task.train[:3], task.dev, task.column)
+            fitted(small, optimiser=optimiser, max_iterations=1)
+    beginning, began = peak_gigabytes(), time.process_time()
+    if library == "python-crfsuite":
+        with tempfile.NamedTemporaryFile() as file:
+            trained(task, *THEIRS["more features, c2=0.1"], file.name)
+    else:
+        fitted(task, **chosen)
+    return peak_gigabytes(), beginning, time.process_time() - began
+
+
+# ---------------------------------------------------------------------- the command
+
+PARTS: dict[str, Callable[[Path], Table]] = {
+    "draws": draws,
+    "options": one_at_a_time,
+    "memory": memory,
+}
+
+
+def aims_of(tables: Sequence[Table]) -> list[dict[str, Any]]:
+    """Ahead of CRFsuite everywhere."""
+    rows = [row for table in tables for row in table.rows if AHEAD in row]
+    if not rows:
+        return []
+    least = min(float(row[AHEAD].split()[0]) for row in rows)
+    return [aim("default tagger, points ahead of CRFsuite, least of all draws", least, least=0.0)]
 
 
 def main() -> None:
     """Run the benchmark, print the tables and write the results."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("data", nargs="?", default=os.environ.get("PARTITA_DATA"), type=Path)
-    arguments.add_argument("--only", nargs="*", default=[*TREEBANKS, "CoNLL-2000"])
-    arguments.add_argument("--most", type=int, default=1000, help="sentences to learn from")
+    arguments.add_argument("--only", nargs="*", choices=PARTS, default=list(PARTS))
+    arguments.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.data is None:
         sys.exit("Say where the corpora are, or set PARTITA_DATA.")
-    tables = [variants(task_of(options.data, name), options.most) for name in options.only]
+    if options.measure:
+        name, most, library = options.measure
+        print(*measured(options.data, name, int(most), library))
+        return
+    tables = [PARTS[part](options.data) for part in options.only]
     for table in tables:
         print(table)
-    print(write_json("tagger_defaults", tables))
+    print(write_json("tagger_defaults", tables, aims=aims_of(tables)))
 
 
 if __name__ == "__main__":

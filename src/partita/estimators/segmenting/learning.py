@@ -1,6 +1,7 @@
 """How a segmenter learns: number types and features, say what each sentence teaches, train."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def fit_segmenter(
     model = SegmentModel(spelling, features, wholes, options.roles)
     both = EncodedSegments(encoded.n_words, encoded.words, wholes.encode(words))
     lessons = Lessons(
-        sorted_pieces(model, both, material),
+        sorted_pieces(partial(model.pieces, both), material),
         knowledge,
         options.course(),
         material.sample_weight,

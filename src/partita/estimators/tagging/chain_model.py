@@ -17,7 +17,7 @@ from partita.features.pairs import Pairs
 from partita.structures.chains import Chains
 from partita.text.attributes import Attributes
 from partita.text.word_features import Encoded, WordFeatures
-from partita.training.batches import cut
+from partita.training.batches import CACHED_PARTS, cut
 
 BOUNDARIES = ("start", "stop")
 """Attributes of the first and of the last word."""
@@ -75,13 +75,23 @@ class ChainModel:
         encoded = self.features.read(sentences)
         return with_boundaries(encoded, self.features.n_attributes) if self.boundaries else encoded
 
-    def pieces(self, encoded: Encoded, first: int = 0, last: int | None = None) -> Iterator[Piece]:
-        """The sentences from `first` on and before `last`, cut into pieces."""
+    def pieces(
+        self,
+        encoded: Encoded,
+        first: int = 0,
+        last: int | None = None,
+        most_words: int | None = None,
+    ) -> Iterator[Piece]:
+        """The sentences from `first` on and before `last`, cut into pieces, of `most_words`."""
         n_words = encoded.n_words[first:last]
         n_tags, shared = len(self.tags), encoded.transitions is None
         n_tables = np.ones_like(n_words) if shared else n_words - 1
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(encoded.n_words)])
-        for part in cut(n_words * n_tags + n_tables * n_tags**2):
+        sizes = n_words * n_tags + n_tables * n_tags**2
+        if most_words is not None:
+            # A sentence is as large as its share of the words, if that is more.
+            sizes = np.maximum(sizes, -(-n_words * CACHED_PARTS // most_words))
+        for part in cut(sizes):
             sentences = range(first + part.start, first + part.stop)
             chains = Chains(n_words[part.start : part.stop], n_tags, shared=shared)
             begin, end = int(ends[sentences.start]), int(ends[sentences.stop])

@@ -17,10 +17,17 @@ from partita import __version__
 from partita.arrays import IntArray
 from partita.data.files import SentenceFiles, TextBlock
 from partita.data.schemes import UNKNOWN, ChunkStarts
+from partita.estimators.groups import OptimiserName
 from partita.estimators.runs import RunPlan, judged, run
 from partita.estimators.supervision import Known, Lessons, course_of, locally
 from partita.estimators.tagging.chain_model import ChainModel, with_boundaries
-from partita.estimators.tagging.learning import check_scheme, first_weights, known_tags_of
+from partita.estimators.tagging.learning import (
+    check_scheme,
+    first_weights,
+    known_tags_of,
+    most_words,
+    usual_optimiser,
+)
 from partita.estimators.tagging.material import TagKnowledge, TagMaterial, held_out_lessons
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.files import ScratchFolder
@@ -72,8 +79,9 @@ def fit_from_files(
             blocks, values = _words_of(options, files, folder)
             lexicon = _lexicon(next(iter(values)), blocks)
             model = _model(options, blocks, values, lexicon)
-            stored = _stored(options, model, blocks, folder, lexicon)
-            training = _trained(options, model, stored, held_out)
+            usual, most = _way(options, model.tags, blocks, list(values))
+            stored = _stored(options, model, blocks, folder, lexicon, most)
+            training = _trained(options, model, stored, held_out, usual)
     finally:
         if scratch is not None:
             scratch.close()
@@ -299,18 +307,19 @@ def _stored(
     blocks: Sequence[BlockWords],
     folder: Path,
     lexicon: TagLexicon | None,
+    most: int | None,
 ) -> StoredBatches:
     """The third pass: batches in the cache; those that are there, if nothing is different."""
     about = (
         __version__,
         digest_of_parts(block.digest for block in blocks),
-        digest((model, options.tag_column, course_of(options.objective))),
+        digest((model, options.tag_column, course_of(options.objective), most)),
     )
     key = digest(about)
     found = StoredBatches.reopened(folder, key)
     if found is not None:
         return found
-    encoder = _Encoder(model, options.objective, str(folder), lexicon)
+    encoder = _Encoder(model, options.objective, str(folder), lexicon, most)
     numbered = ((number, block) for number, block in enumerate(blocks))
     written = tuple(in_order(encoder, numbered, workers=options.workers))
     stored = StoredBatches(str(folder), written)
@@ -324,6 +333,7 @@ class _Encoder:
     objective: Any
     folder: str
     lexicon: TagLexicon | None
+    most_words: int | None
 
     def __call__(self, number: int, block: BlockWords) -> StoredFile:
         """The batches of a block, in a file of the cache."""
@@ -345,7 +355,7 @@ class _Encoder:
         if model.boundaries:
             encoded = with_boundaries(encoded, model.features.n_attributes)
         pieces: dict[Known, list[Any]] = {each: [] for each in Known}
-        pieces[known] = list(model.pieces(encoded))
+        pieces[known] = list(model.pieces(encoded, most_words=self.most_words))
         places = [f"sentence {index}" for index in range(len(tags))]
         knowledge = TagKnowledge.of(model.tags, tags, places)
         order = list(range(len(tags)))
@@ -358,11 +368,22 @@ class _Encoder:
 # ---------------------------------------------------------------------- training
 
 
+def _way(
+    options: "Tagger", tags: TagSet, blocks: Sequence[BlockWords], columns: Sequence[str]
+) -> tuple[OptimiserName, int | None]:
+    """The usual optimiser, and the most words of a mini-batch; as in memory."""
+    n_words = sum(block.n_words for block in blocks)
+    known = {each for block in blocks for each in block.known}
+    usual = usual_optimiser(options, tags, known, n_words, columns)
+    return usual, most_words(options, usual, n_words)
+
+
 def _trained(
     options: "Tagger",
     model: ChainModel,
     stored: StoredBatches,
     held_out: tuple[Sequence[Any], Tags | None] | None,
+    usual: OptimiserName,
 ) -> TrainingResult:
     given = [1.0 * each for each in course_of(options.objective)]
     terms = [each for each in given if each.names[0] in stored.names]
@@ -370,7 +391,7 @@ def _trained(
     if model.is_local:
         objective = locally(objective)
     judge = None if held_out is None else held_out_lessons(model, *held_out, options.tag_column)
-    way = RunPlan(options, options.chosen_optimiser(l1=options.l1), options.penalty)
+    way = RunPlan(options, options.chosen_optimiser(usual, l1=options.l1), options.penalty)
     with (
         judged(judge, options.workers) as judging,
         build_corpus(objective, stored, workers=options.workers) as corpus,

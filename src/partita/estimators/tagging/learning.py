@@ -1,15 +1,17 @@
 """How a tagger learns: number tags and features, say what each sentence teaches, train."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.data.schemes import UNKNOWN
-from partita.estimators.pieces import Piece, PieceModel
+from partita.estimators.groups import OptimiserName
+from partita.estimators.pieces import Piece
 from partita.estimators.runs import RunPlan, learn
 from partita.estimators.supervision import (
     EntropyTerm,
@@ -28,6 +30,7 @@ from partita.text.sentences import column_names
 from partita.text.word_features import Encoded, WordFeatures
 from partita.text.words import Words, default_columns, read_words
 from partita.training import TrainingResult
+from partita.training.optimisers.stochastic import Stochastic
 
 if TYPE_CHECKING:
     from partita.estimators.segmenting.segmenter import Segmenter
@@ -35,6 +38,10 @@ if TYPE_CHECKING:
 
 PIECE = 2**15
 """Words that are looked at together."""
+FEW_WORDS = 1000
+"""With fewer words AdaGrad was no better than L-BFGS."""
+N_STEPS = 64
+"""In a pass by mini-batches, unless the mini-batches would outgrow the cache."""
 
 
 def fit_tagger(
@@ -57,8 +64,11 @@ def fit_tagger(
     if options.pairs == "observed":
         pairs = _observed(encoded, knowledge.labels, model.n_attributes, len(tags))
         model = replace(model, pairs=pairs)
+    n_words = int(words.n_words.sum())
+    usual = usual_optimiser(options, tags, material.known, n_words, words.columns)
+    most = most_words(options, usual, n_words)
     lessons = Lessons(
-        sorted_pieces(model, encoded, material),
+        sorted_pieces(partial(model.pieces, encoded, most_words=most), material),
         knowledge,
         options.course(),
         _sample_weight(options, material, knowledge),
@@ -67,20 +77,51 @@ def fit_tagger(
         what="tags",
     )
     judge = None if held_out is None else held_out_lessons(model, *held_out, options.tag_column)
-    optimiser = options.chosen_optimiser(l1=options.l1, is_convex=lessons.is_convex)
+    optimiser = options.chosen_optimiser(usual, l1=options.l1, is_convex=lessons.is_convex)
     way = RunPlan(options, optimiser, options.penalty)
     return model, learn(lessons, way, first_weights(options, model), judge)
 
 
 def sorted_pieces(
-    model: PieceModel, encoded: Any, material: TagMaterial
+    pieces: Callable[[int, int], Iterable[Piece]], material: TagMaterial
 ) -> dict[Known, list[Piece]]:
-    """The pieces of encoded sentences, by what is known of them."""
+    """The pieces of encoded sentences, from one to before another, by what is known of them."""
     ends = np.cumsum([0, *(material.count(known) for known in Known)]).tolist()
     return {
-        known: list(model.pieces(encoded, first, last))
+        known: list(pieces(first, last))
         for known, first, last in zip(Known, ends[:-1], ends[1:], strict=True)
     }
+
+
+# ---------------------------------------------------------------------- which way
+
+
+def usual_optimiser(
+    options: "Tagger",
+    tags: TagSet,
+    known: Collection[Known],
+    n_words: int,
+    columns: Collection[str],
+) -> OptimiserName:
+    """The optimiser of a tagger that was told none: what was measured to be better (decision 021).
+
+    AdaGrad, whose few passes leave rare features more weight than a penalty does, where words
+    alone (one column, default features) say which part of speech they are, and all tags of at
+    least `FEW_WORDS` words are known. L-BFGS for chunks, for more columns, for next to no labels,
+    to go on from other weights, and where something was said of its iterations.
+    """
+    told = options.max_iterations, options.loss_tolerance, options.warm_start
+    is_plain = options.features is None and len(columns) == 1 and tags.scheme is None
+    is_taught = {*known} == {Known.ALL} and options.course().is_convex and not options.constraints
+    is_usual = not options.l1 and options.normalisation == "global"
+    is_free = is_usual and all(each is None for each in told) and n_words >= FEW_WORDS
+    return "adagrad" if is_plain and is_taught and is_free else "lbfgs"
+
+
+def most_words(options: "Tagger", usual: OptimiserName, n_words: int) -> int | None:
+    """The most words of a mini-batch, such that a pass over few sentences has many steps, too."""
+    optimiser = options.chosen_optimiser(usual, l1=options.l1)
+    return max(n_words // N_STEPS, 1) if isinstance(optimiser, Stochastic) else None
 
 
 # ---------------------------------------------------------------------- features

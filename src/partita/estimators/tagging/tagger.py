@@ -11,8 +11,8 @@ from partita.data.constraints import ExpectationConstraint, read_constraints
 from partita.data.files import SentenceFiles
 from partita.estimators.base import Stored
 from partita.estimators.explain import run_facts
-from partita.estimators.groups import Descent, Penalties, Uncertainty
-from partita.estimators.options import Check, at_least, declared, option
+from partita.estimators.groups import Descent, OptimiserName, Penalties, Uncertainty
+from partita.estimators.options import Check, again, at_least, declared, option
 from partita.estimators.tagging.chain_model import ChainModel
 from partita.estimators.tagging.chain_questions import ChainEstimator
 from partita.estimators.tagging.described import DescribedWords
@@ -31,6 +31,7 @@ from partita.estimators.tagging.tags import Tags, TagSet
 from partita.features.pairs import Pairs
 from partita.kept import kept_array, kept_offsets, kept_texts
 from partita.text.learning import restored_features, stored_features
+from partita.training.optimisers import Optimiser
 
 
 def read_class_weights(text: str) -> dict[str, float] | str:
@@ -68,6 +69,16 @@ class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
     kind: ClassVar[str] = "tagger"
     model_: ChainModel = field(init=False)
 
+    optimiser: OptimiserName | Optimiser[Any] | None = again(
+        Descent,
+        "optimiser",
+        None,
+        'on all sentences at once "lbfgs" ("owlqn" with an L1 penalty), by mini-batches "adam", '
+        '"adagrad" or "sgd"; or an optimiser of `partita.training`. If left out, "adagrad" learns '
+        "tags out of words alone: default features of one column, all tags of 1,000 words or more "
+        "known, none of them of chunks, and nothing said of iterations or tolerances; otherwise "
+        '"lbfgs" does',
+    )
     pairs: Literal["all", "observed"] = option(
         "all",
         "which pairs of attribute and tag have weights: all, or those that occur in the labels, as "
