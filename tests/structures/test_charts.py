@@ -1,13 +1,17 @@
 """Charts in blocks: of a batch too large to keep them, everything as of one that is small."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from partita.structures import charts
 from partita.structures.base import Inference
+from partita.structures.charts import Blocks
 from partita.structures.constituents import ConstituencyTrees
 from partita.structures.projective_trees import ProjectiveTrees
 from partita.structures.sibling_trees import SiblingTrees
+from partita.training.threads import in_threads
 
 N_WORDS = np.array([1, 7, 3, 2, 9, 5, 5, 4, 8, 1, 6, 3, 7])
 KINDS = {
@@ -20,20 +24,28 @@ KINDS = {
 }
 
 
-def cuts(order, sizes):
+def cuts(sizes):
     """How many sentences each block has."""
-    return [len(block) for block in charts.in_blocks(np.array(order, dtype=int), np.array(sizes))]
+    sizes = np.array(sizes, dtype=int)
+    return [len(order) for order in Blocks(np.arange(len(sizes)), sizes).orders]
 
 
-def test_a_batch_is_cut_between_groups_where_a_block_is_full(monkeypatch):
-    monkeypatch.setattr(charts, "MOST_KEPT", 100)
+def test_a_batch_is_cut_between_groups_into_an_even_number_of_like_blocks(monkeypatch):
     monkeypatch.setattr(charts, "BLOCK", 16)
-    assert cuts(range(10), [10] * 10) == [10]
-    assert cuts(range(10), [2] * 10) == [10]
-    assert cuts(range(11), [10] * 11) == [4, 4, 3]
-    assert cuts(range(33), [4] * 33) == [4] * 8 + [1]
-    assert cuts(range(60), [2] * 60) == [8] * 7 + [4]
-    assert cuts([], []) == [0]
+    assert cuts([2] * 8) == [8]
+    assert cuts([3] * 8) == [4, 4]
+    assert cuts([2] * 16) == [8, 8]
+    assert cuts([2] * 17) == [8, 4, 4, 1]
+    assert cuts([10] * 11) == [4, 4, 3]
+    assert cuts([1000]) == [1]
+    assert cuts([]) == [0]
+
+
+def test_few_charts_are_kept(monkeypatch):
+    monkeypatch.setattr(charts, "MOST_KEPT", 100)
+    order = np.arange(10)
+    assert Blocks(order, np.full(10, 10)).is_kept
+    assert not Blocks(order, np.full(10, 11)).is_kept
 
 
 def kept(inference):
@@ -43,16 +55,16 @@ def kept(inference):
 
 
 def test_blocks_keep_the_order(monkeypatch):
-    monkeypatch.setattr(charts, "MOST_KEPT", 0)
     monkeypatch.setattr(charts, "BLOCK", 1)
     order = np.random.default_rng(0).permutation(13)
-    found = charts.in_blocks(order, np.full(13, 5))
+    found = Blocks(order, np.full(13, 5)).orders
     assert [len(block) for block in found] == [4, 4, 4, 1]
     assert np.array_equal(np.concatenate(found), order)
 
 
+@pytest.mark.parametrize("most_kept", [0, 2**30])
 @pytest.mark.parametrize("kind", KINDS)
-def test_blocks_give_what_the_whole_batch_gives(kind, monkeypatch):
+def test_blocks_give_what_the_whole_batch_gives(kind, most_kept, monkeypatch):
     rng = np.random.default_rng(1)
     whole, cut = KINDS[kind](N_WORDS), KINDS[kind](N_WORDS)
     scores, direction = rng.normal(size=(2, whole.n_parts))
@@ -64,14 +76,15 @@ def test_blocks_give_what_the_whole_batch_gives(kind, monkeypatch):
     direction[direction == -np.inf] = 0.0
     expected = whole.infer(scores)
     product = whole.covariance_product(scores, expected, direction)
+    assert product.any()
+    assert len(kept(expected)) == 1
 
-    monkeypatch.setattr(charts, "MOST_KEPT", 0)
+    monkeypatch.setattr(charts, "MOST_KEPT", most_kept)
     monkeypatch.setattr(charts, "BLOCK", 1)
+    cut.run = partial(in_threads, n_threads=2)
     found = cut.infer(scores)
-    assert kept(found) is None
-    assert kept(expected) is not None
+    assert [block is None for block in kept(found)] == [most_kept == 0] * 4
     np.testing.assert_array_equal(found.log_partition, expected.log_partition)
     np.testing.assert_array_equal(found.marginals, expected.marginals)
     for _ in range(2):
         np.testing.assert_array_equal(cut.covariance_product(scores, found, direction), product)
-    assert product.any()

@@ -1,7 +1,7 @@
 """What a structure owes the rest of the library: its parts and its dynamic program."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple, Self
@@ -15,6 +15,8 @@ from partita.structures.part_arrays import VECTOR, PartArray
 # Here and not in __init__, since phrase trees, which readers of files need, do without NumPy.
 keep_freed_memory()
 
+Run = Callable[..., Iterable[Any]]
+"""Called like `map`, by one thread or several."""
 Structure = Any
 """Plain integers: tags, heads, (heads, labels) or the hyperedges of a derivation."""
 
@@ -72,6 +74,8 @@ class Structures(ABC):
     """Whether kernels may read scores of cells that are in no structure, which then are -inf."""
     one_per_word: bool = False
     """Whether a structure holds a number for each word, as tags and heads do."""
+    run: Run = map
+    """Who works on the blocks of a batch, for structures that have some: called like `map`."""
 
     @cached_property
     def n_sentences(self) -> int:

@@ -1,4 +1,4 @@
-"""Charts of trees: a large batch in blocks whose charts a cache holds.
+"""Charts of trees: a large batch in blocks whose charts a cache holds, for several threads to fill.
 
 Inside-outside leaves charts behind, from which the covariance product goes on. Those of a large
 batch are many times its scores, and writing them to the main memory takes longer than the sums
@@ -6,18 +6,20 @@ batch are many times its scores, and writing them to the main memory takes longe
 batch each block's are dropped, and made again where a covariance product is asked for.
 """
 
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.kernels.simd.lanes import N_LANES
+from partita.structures.base import Run
 
 MOST_KEPT = 3 * 2**19
 """Numbers in the charts of a batch that are kept: 12 MB, which a processor's last cache holds."""
 BLOCK = 2**17
-"""Numbers in the charts of a block of a larger batch, as far as one group of sentences allows."""
+"""Numbers in the charts of a block, as far as one group of sentences allows; some 50 µs of work."""
 
 
 class Charts(NamedTuple):
@@ -30,35 +32,48 @@ class Charts(NamedTuple):
 
 Fill = Callable[[IntArray, IntArray], FloatArray]
 """(order, offsets) -> numbers: inside and outside of the sentences in `order`."""
+Kept = list[Charts | None]
+"""The charts of each block, or None where they are not kept."""
 
 
-def in_blocks(order: IntArray, sizes: IntArray) -> list[IntArray]:
-    """Sentences in their order, cut where the charts of a large batch would leave the cache.
+class Blocks:
+    """The sentences of a batch in blocks of about as many numbers each.
 
-    `sizes` says how many numbers the charts of each sentence have, about.
+    `sizes` says how many numbers the charts of each sentence have, about. Where a batch is cut
+    depends on them alone, and never within a group, so that answers are the same for any number of
+    threads. They are cut in `order`, by an even number.
     """
-    ends = np.cumsum(sizes[order])
-    if not len(order) or ends[-1] <= MOST_KEPT:
-        return [order]
-    # Groups of sentences stay whole.
-    first_of_group = np.r_[0, ends[N_LANES - 1 : -1 : N_LANES]]
-    is_first = np.diff(first_of_group // BLOCK, prepend=-1) > 0
-    return np.split(order, np.flatnonzero(is_first)[1:] * N_LANES)
 
+    def __init__(self, order: IntArray, sizes: IntArray) -> None:
+        ends = np.cumsum(sizes[order])
+        n_numbers = int(ends[-1]) if len(ends) else 0
+        self.is_kept = n_numbers <= MOST_KEPT
+        self.orders = [order]
+        if n_numbers > BLOCK:
+            n_blocks = 2 * -(-n_numbers // (2 * BLOCK))
+            groups = np.concatenate([[0], ends[N_LANES - 1 : -1 : N_LANES]])
+            firsts = np.searchsorted(groups, np.arange(1, n_blocks) * (n_numbers / n_blocks))
+            firsts = np.unique(firsts[firsts < len(groups)])
+            self.orders = np.split(order, firsts * N_LANES)
 
-def fill_charts(fill: Fill, blocks: list[IntArray]) -> Charts | None:
-    """The charts of all sentences, kept where there is one block of them."""
-    for order in blocks:
-        charts = _filled(fill, order)
-    return charts if len(blocks) == 1 else None
+    def fill(self, fill: Fill, run: Run = map) -> Kept:
+        """Fill the charts of all sentences; each block's are dropped before the next is filled."""
 
+        def filled(order: IntArray) -> Charts | None:
+            charts = _filled(fill, order)
+            return charts if self.is_kept else None
 
-def charts_in_turn(
-    charts: Charts | None, fill: Fill, blocks: list[IntArray]
-) -> Iterable[tuple[IntArray, Charts]]:
-    """Each block and its charts, made again where they were not kept."""
-    for order in blocks:
-        yield order, charts or _filled(fill, order)
+        return list(run(filled, self.orders))
+
+    def each(
+        self, use: Callable[[IntArray, Charts], None], fill: Fill, kept: Kept, run: Run = map
+    ) -> None:
+        """Use the charts of each block, made again where they were not kept."""
+
+        def used(order: IntArray, charts: Charts | None) -> None:
+            use(order, charts or _filled(fill, order))
+
+        deque(run(used, self.orders, kept), maxlen=0)
 
 
 def _filled(fill: Fill, order: IntArray) -> Charts:

@@ -14,7 +14,7 @@ from partita.kernels.constituents import scaled as cky
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.base import Best, Inference, Structure
 from partita.structures.batch import largest_finite, offsets, pieces
-from partita.structures.charts import Fill, charts_in_turn, fill_charts, in_blocks, unread
+from partita.structures.charts import Blocks, Charts, Fill, unread
 from partita.structures.part_arrays import PartArray
 from partita.structures.step_structures import Step, StepStructures
 from partita.structures.tied_forests import TiedForest
@@ -165,7 +165,11 @@ class ConstituencyTrees(StepStructures):
     @cached_property
     def _plain(self) -> "ConstituencyTrees":
         """The same trees without labels."""
-        return self if self.n_labels is None else ConstituencyTrees(self.n_words)
+        if self.n_labels is None:
+            return self
+        plain = ConstituencyTrees(self.n_words)
+        plain.run = self.run
+        return plain
 
     @cached_property
     def _order(self) -> IntArray:
@@ -173,8 +177,8 @@ class ConstituencyTrees(StepStructures):
         return np.argsort(self.n_words, kind="stable")
 
     @cached_property
-    def _blocks(self) -> list[IntArray]:
-        return in_blocks(self._order, N_CHARTS * self.n_words**2)
+    def _blocks(self) -> Blocks:
+        return Blocks(self._order, N_CHARTS * self.n_words**2)
 
     def _fill(
         self, scores: FloatArray, is_safe: BoolArray, log_partition: FloatArray, out: FloatArray
@@ -190,7 +194,7 @@ class ConstituencyTrees(StepStructures):
         # What overflows or underflows is reported, and done again below.
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             fill = self._fill(scores, is_safe, log_partition, marginals)
-            charts = fill_charts(fill, self._blocks)
+            charts = self._blocks.fill(fill, self.run)
         again = _Again.of(self, np.flatnonzero(~is_safe), scores)
         if again is not None:
             log_partition[again.sentences] = again.inference.log_partition
@@ -202,12 +206,15 @@ class ConstituencyTrees(StepStructures):
     ) -> FloatArray:
         kept, again = inference.state
         product = np.empty(self.n_parts)
+        fill = self._fill(scores, *unread(self.n_sentences, self.n_parts))
+
+        def multiply(order: IntArray, charts: Charts) -> None:
+            cky.covariance_product(
+                direction, self.part_offsets, self.n_words, order, *charts, product
+            )
+
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            fill = self._fill(scores, *unread(self.n_sentences, self.n_parts))
-            for order, charts in charts_in_turn(kept, fill, self._blocks):
-                cky.covariance_product(
-                    direction, self.part_offsets, self.n_words, order, *charts, product
-                )
+            self._blocks.each(multiply, fill, kept, self.run)
         if again is not None:
             product[again.parts] = again.covariance_product(direction)
         return product

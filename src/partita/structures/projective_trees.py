@@ -11,7 +11,7 @@ from partita.kernels.projective import sample as eisner_sample
 from partita.kernels.projective import scaled as eisner_scaled
 from partita.structures.base import Inference, covariance_from_products
 from partita.structures.batch import where_false
-from partita.structures.charts import Fill, charts_in_turn, fill_charts, in_blocks, unread
+from partita.structures.charts import Blocks, Charts, Fill, unread
 from partita.structures.counting import count_projective_trees
 from partita.structures.projective_k_best import BestTrees
 from partita.structures.trees import Trees
@@ -29,8 +29,8 @@ class ProjectiveTrees(Trees):
     is_projective = True
 
     @cached_property
-    def _blocks(self) -> list[IntArray]:
-        return in_blocks(self._order, N_CHARTS * np.diff(self.arc_offsets))
+    def _blocks(self) -> Blocks:
+        return Blocks(self._order, N_CHARTS * np.diff(self.arc_offsets))
 
     def _fill(
         self, arcs: FloatArray, is_safe: BoolArray, log_partition: FloatArray, marginals: FloatArray
@@ -45,7 +45,7 @@ class ProjectiveTrees(Trees):
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.arc_offsets[-1])
         is_safe = np.empty(self.n_sentences, dtype=np.bool_)
         fill = self._fill(arcs, is_safe, log_partition, marginals)
-        charts = fill_charts(fill, self._blocks)
+        charts = self._blocks.fill(fill, self.run)
         # What overflows or underflows is reported, and done again.
         unsafe = where_false(is_safe)
         if unsafe.size:
@@ -61,10 +61,13 @@ class ProjectiveTrees(Trees):
         kept, unsafe = inference.state
         product = np.empty_like(arcs)
         fill = self._fill(arcs, *unread(self.n_sentences, len(arcs)))
-        for order, charts in charts_in_turn(kept, fill, self._blocks):
+
+        def multiply(order: IntArray, charts: Charts) -> None:
             eisner_scaled.covariance_product(
                 direction, *self._shape, order, self.single_root, *charts, product
             )
+
+        self._blocks.each(multiply, fill, kept, self.run)
         if unsafe.size:
             eisner_log.covariance_product(
                 arcs, direction, *self._shape, self.single_root, unsafe,

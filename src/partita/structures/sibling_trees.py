@@ -21,7 +21,7 @@ from partita.structures.base import (
     covariance_from_products,
 )
 from partita.structures.batch import largest_finite, offsets, pieces
-from partita.structures.charts import Fill, charts_in_turn, fill_charts, in_blocks, unread
+from partita.structures.charts import Blocks, Charts, Fill, unread
 from partita.structures.part_arrays import PartArray
 from partita.structures.sibling_forests import SiblingForests, sibling_places
 from partita.structures.tree_checks import check_tree, checked_row, why_empty
@@ -59,8 +59,8 @@ class SiblingTrees(ArrayStructures):
         return self.single_root == other.single_root and np.array_equal(self.n_words, other.n_words)
 
     @cached_property
-    def _blocks(self) -> list[IntArray]:
-        return in_blocks(self._order, N_CHARTS * (self.n_words + 1) ** 2 + self.n_words**3 // 3)
+    def _blocks(self) -> Blocks:
+        return Blocks(self._order, N_CHARTS * (self.n_words + 1) ** 2 + self.n_words**3 // 3)
 
     def _fill(
         self, scores: FloatArray, is_safe: BoolArray, log_partition: FloatArray, out: FloatArray
@@ -77,7 +77,7 @@ class SiblingTrees(ArrayStructures):
         # What overflows or underflows is reported, and done again below.
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             fill = self._fill(scores, is_safe, log_partition, marginals)
-            charts = fill_charts(fill, self._blocks)
+            charts = self._blocks.fill(fill, self.run)
         unsafe = np.flatnonzero(~is_safe)
         again = None
         if unsafe.size:
@@ -93,12 +93,15 @@ class SiblingTrees(ArrayStructures):
         """Inside-outside differentiated along the direction."""
         kept, unsafe, again = inference.state
         product = np.zeros(self.n_parts)
+        fill = self._fill(scores, *unread(self.n_sentences, self.n_parts))
+
+        def multiply(order: IntArray, charts: Charts) -> None:
+            sibling_scaled.covariance_product(
+                direction, *self._shape, order, self.single_root, *charts, product
+            )
+
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            fill = self._fill(scores, *unread(self.n_sentences, self.n_parts))
-            for order, charts in charts_in_turn(kept, fill, self._blocks):
-                sibling_scaled.covariance_product(
-                    direction, *self._shape, order, self.single_root, *charts, product
-                )
+            self._blocks.each(multiply, fill, kept, self.run)
         if unsafe.size:
             found = self._forests(unsafe).covariance_product(
                 self._folded(scores, unsafe), again, self._folded(direction, unsafe, 0.0)

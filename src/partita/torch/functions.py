@@ -16,7 +16,15 @@ from partita.arrays import FloatArray, IntArray
 from partita.distribution.base import Distribution
 from partita.kernels import parts
 from partita.structures.slopes import merged, single_slopes
-from partita.torch.forms import Leaf, Template, as_array, is_single, placed, tensors_of
+from partita.torch.forms import (
+    Leaf,
+    Template,
+    as_array,
+    is_single,
+    numbers,
+    placed,
+    tensors_of,
+)
 
 
 class Flatten(torch.autograd.Function):
@@ -171,7 +179,7 @@ class LogPartition(torch.autograd.Function):
         # Not saved for the backward pass: the engine has a copy, so they may change meanwhile.
         ctx.source, ctx.tensors = source, tensors
         found = source.engine.inference.log_partition
-        return torch.tensor(found, dtype=leaf.dtype, device=leaf.device)
+        return numbers(found, leaf)
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:
@@ -196,7 +204,7 @@ class LogProb(torch.autograd.Function):
             counts = np.where(p.scores == -np.inf, 0.0, counts)
         ctx.source, ctx.tensors, ctx.counts = source, tensors, counts
         sums -= p.inference.log_partition
-        return torch.tensor(sums, dtype=leaf.dtype, device=leaf.device)
+        return numbers(sums, leaf)
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:

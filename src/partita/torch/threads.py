@@ -20,7 +20,7 @@ from partita.structures.forests import Forests
 from partita.structures.joined import JoinedStructures
 from partita.structures.segments import SegmentChains
 from partita.structures.trees import Trees
-from partita.training.threads import is_kept_thread, kept_pool
+from partita.training.threads import in_threads
 
 BLOCK = 2**17
 """Parts of a block: some 0.3 to 1 ms of work, beside 0.1 ms for making a block and asking it."""
@@ -33,6 +33,8 @@ def in_blocks(p: Distribution) -> Distribution:
     structures = p.structures
     n_blocks = min(structures.n_parts // BLOCK, structures.n_sentences, MOST_BLOCKS)
     if n_blocks < 2:
+        # Structures with charts are cut finer than this.
+        structures.run = run
         return p
     # The sentence that holds the first part of each block begins it.
     firsts = np.arange(n_blocks) * (structures.n_parts / n_blocks)
@@ -80,7 +82,4 @@ def _(structures: Forests, sentences: slice) -> Structures:
 
 def run(function: Callable[..., Any], *iterables: Iterable[Any]) -> Iterable[Any]:
     """`map` by as many threads as PyTorch uses."""
-    n_threads = torch.get_num_threads()
-    if n_threads == 1 or is_kept_thread():
-        return map(function, *iterables)
-    return kept_pool(n_threads).map(function, *iterables)
+    return in_threads(function, *iterables, n_threads=torch.get_num_threads())
