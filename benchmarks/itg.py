@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.timing import Table, aim, best_time, write_json
 from partita.baselines import hiero as plain_hiero
 from partita.distribution.hypergraph import HypergraphDistribution
+from partita.estimators.translation.rule_extraction import RuleLimits, RulePair, extract
 from partita.grammars.bitext import infer_flat
 from partita.grammars.hiero import HieroGrammar
 from partita.grammars.itg import bounded_forest, pair_forest
@@ -22,6 +23,8 @@ from partita.grammars.rules import glue_rules, parse_rule
 from partita.kernels.bitext import itg_outside
 
 N_PAIRS = 8
+N_WORDS, N_ALIGNED, SWAPPED, N_SENTENCES = 200, 300, 0.2, 5
+"""Of the bitext that rules are extracted from, and how many sentences are parsed by them."""
 FORMS = {False: "plain", True: "normal"}
 CPP = {"8 x 8": 0.016, "12 x 12": 0.15, "20 x 20": 1.0}
 """Milliseconds of the inside sums alone in C++, measured when the formulation was chosen."""
@@ -135,38 +138,66 @@ def building_times(n, longest):
             }
 
 
-def hiero_times(n):
-    """Parsing with word rules, and rules with one and two nonterminals around every word."""
-    words = [f"w{i}" for i in range(n)]
-    lines = []
-    for word in words:
-        lines.append(f"[X] ||| {word} ||| {word.upper()}")
-        lines.append(f"[X] ||| {word} [X,1] ||| [X,1] {word.upper()}")
-        lines.append(f"[X] ||| [X,1] {word} [X,2] ||| [X,2] {word.upper()} [X,1]")
-    rules = [*map(parse_rule, lines), *glue_rules()]
+def made_up_pair(rng, n, swapped=0.0):
+    """Words of a skewed distribution, neighbours sometimes swapped: (source, target, links)."""
+    source = (rng.zipf(1.3, size=n) % N_WORDS).tolist()
+    order, place = list(range(n)), 0
+    while place < n - 1:
+        if rng.random() < swapped:
+            order[place : place + 2] = order[place + 1], order[place]
+            place += 1
+        place += 1
+    return source, [source[k] for k in order], [(k, j) for j, k in enumerate(order)]
+
+
+def extracted_rules(rng):
+    """Rules as a translator extracts them from aligned pairs, and one for every word."""
+    found = {RulePair((word,), (word,)) for word in range(N_WORDS)}
+    for _ in range(N_ALIGNED):
+        found |= extract(*made_up_pair(rng, int(rng.integers(5, 16)), SWAPPED), RuleLimits())
+
+    def side(items, letter):
+        return " ".join(f"[X,{-item}]" if item < 0 else f"{letter}{item}" for item in items)
+
+    lines = [f"[X] ||| {side(rule.source, 's')} ||| {side(rule.target, 't')}" for rule in found]
+    return [*map(parse_rule, sorted(lines)), *glue_rules()]
+
+
+def hiero_times(sizes):
+    """Parsing with rules that were extracted from a made-up bitext: means of a few sentences."""
+    rng = np.random.default_rng(0)
+    rules = extracted_rules(rng)
     grammar, trie = HieroGrammar(rules), plain_hiero.Trie(rules)
-    target = [word.upper() for word in words]
-    for name, parse, plain in (
-        (
-            "D(x)",
-            lambda: grammar.parse(words),
-            lambda: plain_hiero.parse_source(trie, rules, words, "S", None),
-        ),
-        (
-            "D(x, y)",
-            lambda: grammar.parse_pair(words, target),
-            lambda: plain_hiero.parse_pair(rules, words, target),
-        ),
-    ):
-        ours, theirs = best_time(parse, repeats=50), best_time(plain, repeats=3)
-        yield {
-            "forest": name,
-            "words": n,
-            "edges": parse().hypergraph.n_edges,
-            "ms": 1e3 * ours,
-            "plain Python, ms": 1e3 * theirs,
-            "times as fast": theirs / ours,
+
+    def plainly(source):
+        return plain_hiero.parse_source(trie, rules, source, "S", None)
+
+    for n in sizes:
+        pairs = []
+        for _ in range(N_SENTENCES):
+            # In the order of the source, which glue can always derive.
+            source, target, _ = made_up_pair(rng, n)
+            pairs.append(([f"s{word}" for word in source], [f"t{word}" for word in target]))
+        kinds = {
+            "D(x)": (lambda x, _: grammar.parse(x), lambda x, _: plainly(x)),
+            "D(x, y)": (
+                grammar.parse_pair,
+                lambda x, y: plain_hiero.parse_pair(rules, x, y, trie=trie),
+            ),
         }
+        for name, (parse, plain) in kinds.items():
+            ours = [best_time(lambda p=pair: parse(*p), repeats=30) for pair in pairs]
+            theirs = [best_time(lambda p=pair: plain(*p), repeats=3) for pair in pairs]
+            n_edges = [parse(*pair).hypergraph.n_edges for pair in pairs]
+            yield {
+                "forest": name,
+                "rules": len(rules),
+                "words": n,
+                "edges": np.mean(n_edges),
+                "ms": 1e3 * np.mean(ours),
+                "plain Python, ms": 1e3 * np.mean(theirs),
+                "times as fast": sum(theirs) / sum(ours),
+            }
 
 
 def main():
@@ -182,9 +213,8 @@ def main():
         for row in building_times(n, longest):
             forests.add(**row)
     hiero = Table("Parsing with synchronous rules")
-    for n in (4,) if options.smoke else (8, 15):
-        for row in hiero_times(n):
-            hiero.add(**row)
+    for row in hiero_times((4,) if options.smoke else (8, 15, 25)):
+        hiero.add(**row)
     for table in (pairs, forests, hiero):
         print(table)
     inside = {row["words"]: row["inside"] for row in pairs.rows if "inside" in row}

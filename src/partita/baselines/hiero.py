@@ -38,9 +38,10 @@ def parse_pair(
     source: Sequence[str],
     target: Sequence[str],
     start: str = "S",
+    trie: "Trie | None" = None,
 ) -> "PlainChart":
-    """D(x, y), with edges that lead nowhere."""
-    chart = parse(rules, source, start)
+    """D(x, y), with edges that lead nowhere; `trie` is that of the rules, if it is there."""
+    chart = parse_source(trie or Trie(rules), rules, source, start, None)
     order = Hypergraph(chart.heads, chart.tails, chart.nodes[start, 0, len(source)]).order
     return restrict(chart, rules, order.tolist(), target)[0]
 

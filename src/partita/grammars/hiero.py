@@ -28,11 +28,18 @@ class RuleForest(SpannedEdges):
     """The rules of the grammar."""
     rule: IntArray
     """Which rule each edge uses, (n_edges,)."""
-    node_symbols: tuple[str, ...]
-    """Nonterminal of each node."""
+    symbols: tuple[str, ...]
+    """The nonterminals of the grammar."""
+    node_symbol: IntArray
+    """Which of them each node has, (n_nodes,)."""
     node_spans: IntArray
     """First and last source boundary of each node, (n_nodes, 2); where the target is given also
     first and last target boundary, (n_nodes, 4)."""
+
+    @property
+    def node_symbols(self) -> tuple[str, ...]:
+        """Nonterminal of each node."""
+        return tuple(self.symbols[symbol] for symbol in self.node_symbol.tolist())
 
     def edge_scores(self, rule_scores: ArrayLike) -> FloatArray:
         """The score of each edge, (n_edges,), from one score per rule of the grammar."""
@@ -155,8 +162,8 @@ class HieroGrammar:
         return chart
 
     def _forest(self, chart: Chart) -> RuleForest:
-        symbols = tuple(self.symbols[symbol] for symbol in chart.symbols.tolist())
-        return RuleForest(chart.hypergraph(), self.rules, chart.rule, symbols, chart.spans)
+        named = self.symbols, chart.symbols
+        return RuleForest(chart.hypergraph(), self.rules, chart.rule, *named, chart.spans)
 
 
 def _numbers(words: Sequence[str], known: dict[str, int]) -> IntArray:

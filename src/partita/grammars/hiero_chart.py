@@ -44,11 +44,14 @@ def parse_source(
     `alone` has a second symbol for each word, -1 for none, that only a rule of one word sees.
     """
     n = len(words)
-    alone = np.full(n, -1) if alone is None else alone
+    if alone is None:
+        alone = np.empty(n, dtype=np.int64)
+        alone.fill(-1)
     longest = n if longest_span is None else longest_span
     room = FIRST_ROOM * (n + 1) ** 2
     while True:
-        node_of = np.full((rules.n_symbols, n + 1, n + 1), -1)
+        node_of = np.empty((rules.n_symbols, n + 1, n + 1), dtype=np.int64)
+        node_of.fill(-1)
         items = tuple(np.empty((3, 4 * room), dtype=np.int64))
         nodes = np.empty((3, node_of.size), dtype=np.int64)
         edges, counts = _edges(room), np.zeros(3, dtype=np.int64)
@@ -110,7 +113,7 @@ def _chart(
         return None
     number = np.empty(counts[0], dtype=np.int64)
     hiero_parse.prune(root, edges, counts, number)
-    kept = np.flatnonzero(number >= 0)
+    kept = (number >= 0).nonzero()[0]
     heads, rules, tail_offsets, tails = edges
     _, n, n_tails = counts.tolist()
     return Chart(
