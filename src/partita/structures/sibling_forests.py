@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import IntArray
+from partita.arrays import BoolArray, IntArray
 from partita.kernels.siblings import parts as sibling_parts
 from partita.structures.base import Structure
 from partita.structures.forests import Forests
@@ -41,10 +41,10 @@ class SiblingForests(StepStructures):
         def part(h: IntArray, s: IntArray, m: IntArray) -> IntArray:
             return (h * width + s) * width + m
 
-        i, k, j = (axis.ravel() for axis in np.indices((width,) * 3))
+        i, k, j = _in_order(width)
         edges: list[tuple[IntArray, list[IntArray], IntArray]] = []
 
-        def add(which: IntArray, head: IntArray, tails: list[IntArray], scored: IntArray) -> None:
+        def add(which: BoolArray, head: IntArray, tails: list[IntArray], scored: IntArray) -> None:
             edges.append((head[which], [tail[which] for tail in tails], scored[which]))
 
         nothing = np.full(i.shape, n_parts)
@@ -60,7 +60,7 @@ class SiblingForests(StepStructures):
         after = np.minimum(k + 1, n_words)
         add(over & words, node(PAIR, i, j), [node(RIGHT, i, k), node(LEFT, after, j)], nothing)
         # Without inner sibling: h = i < j = m, and its mirror image.
-        first, wide = (k == 0) & (i < j), (k == 0) & (i < j) & words
+        first, wide = (k == i) & (i < j), (k == i) & (i < j) & words
         below, above = np.minimum(i + 1, n_words), np.maximum(j - 1, 0)
         add(first, node(ARC, i, j), [node(LEFT, below, j)], part(i, i, j))
         add(wide, node(ARC, j, i), [node(RIGHT, i, above)], part(j, j, i))
@@ -90,6 +90,19 @@ class SiblingForests(StepStructures):
     def places(self, n_words: int, structure: Structure, sentence: int) -> Sequence[ArrayLike]:
         """A part for each word."""
         return [sibling_places(np.asarray(structure, dtype=np.int64))]
+
+
+def _in_order(width: int) -> tuple[IntArray, IntArray, IntArray]:
+    """All i <= k <= j below a number, in order.
+
+    >>> [axis.tolist() for axis in _in_order(2)]
+    [[0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 1, 1]]
+    """
+    i, k = np.triu_indices(width)
+    n_behind = width - k
+    starts = np.cumsum(n_behind) - n_behind
+    j = np.arange(n_behind.sum()) - np.repeat(starts - k, n_behind)
+    return np.repeat(i, n_behind), np.repeat(k, n_behind), j
 
 
 def sibling_places(heads: IntArray) -> IntArray:

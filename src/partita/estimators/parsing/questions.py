@@ -81,7 +81,7 @@ class TreeEstimator(Estimator, Runs):
             expected: the tree whose arcs have the largest sum of marginals; or "joint", the most
             probable tree with its labels, p(tree) p(labels | tree), among the eight best trees:
             the most accurate and the slowest, since labels look at more than one arc. If left out,
-            "joint" with order=2 and labels, at three to four times the cost of "best", else "best".
+            "joint" with order=2 and labels, at three times the cost of "best", else "best".
         projective
             Whether arcs may not cross; as in training if left out.
         one_subject
