@@ -5,6 +5,8 @@
 DATA is a folder with conll2000, cora_citations and wnut17 (or the variable PARTITA_DATA).
 CoNLL-2000 has no development part: the last tenth of its training part is one here. Fields of Cora
 are words in a row with the same label. All figures are F1 of whole segments, on development parts.
+On CoNLL-2000 all models learn by 20 passes of AdaGrad, which is better there and takes a minute
+instead of a quarter of an hour; elsewhere by at most 100 iterations of L-BFGS, the default.
 """
 
 import argparse
@@ -31,6 +33,10 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
+BY_PASSES: dict[str, Any] = {"optimiser": "adagrad"}
+TO_THE_END: dict[str, Any] = {"optimiser": "lbfgs", "max_iterations": 100}
+
+
 class SegmentTask(NamedTuple):
     """A training and a development part, and the column of their tags."""
 
@@ -38,6 +44,8 @@ class SegmentTask(NamedTuple):
     train: Sequence[Sentence]
     dev: Sequence[Sentence]
     column: str
+    options: dict[str, Any]
+    """How all models are trained."""
 
 
 def tasks(data: Path, only: Sequence[str]) -> Iterator[SegmentTask]:
@@ -45,19 +53,19 @@ def tasks(data: Path, only: Sequence[str]) -> Iterator[SegmentTask]:
     if "CoNLL-2000" in only:
         chunked = list(read_sentences(data / "conll2000" / "train.txt"))
         n_train = len(chunked) * 9 // 10
-        yield SegmentTask("CoNLL-2000", chunked[:n_train], chunked[n_train:], "2")
+        yield SegmentTask("CoNLL-2000", chunked[:n_train], chunked[n_train:], "2", BY_PASSES)
     if "Cora" in only:
         fields = [
             list(read_sentences(data / "cora_citations" / f"citation_{part}.txt"))
             for part in ("train.300.0", "dev")
         ]
-        yield SegmentTask("Cora", *fields, "1")
+        yield SegmentTask("Cora", *fields, "1", TO_THE_END)
     if "WNUT17" in only:
         entities = [
             list(read_sentences(data / "wnut17" / name))
             for name in ("wnut17train.conll", "emerging.dev.conll")
         ]
-        yield SegmentTask("WNUT17", *entities, "1")
+        yield SegmentTask("WNUT17", *entities, "1", TO_THE_END)
 
 
 def in_scheme(tags: Sequence[str]) -> list[str]:
@@ -75,7 +83,8 @@ def compared(task: SegmentTask) -> Table:
     gold = [in_scheme(sentence.column(task.column)) for sentence in task.dev]
     for name, (model, options) in MODELS.items():
         began = time.process_time()
-        fitted = model(tag_column=task.column, progress=False, workers=1, **options).fit(task.train)
+        estimator = model(tag_column=task.column, progress=False, workers=1)
+        fitted = estimator.set_params(**options, **task.options).fit(task.train)
         seconds = time.process_time() - began
         scores = chunk_scores(gold, [in_scheme(tags) for tags in fitted.predict(task.dev)])
         table.add(

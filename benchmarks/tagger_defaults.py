@@ -64,6 +64,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "l2=1": {"l2": 1.0},
 }
 """What is changed of the defaults."""
+SECOND_ORDER = "second-order transitions"
 AHEAD = "ahead of the best of these"
 LIBRARIES = ("default", "L-BFGS", "python-crfsuite")
 
@@ -98,9 +99,7 @@ def draws(data: Path) -> Table:
         for size in sizes:
             found: dict[str, list[float]] = {}
             for seed in range(N_DRAWS):
-                order = np.random.default_rng(seed).permutation(len(whole.train))[:size]
-                chosen = [whole.train[index] for index in order]
-                for each, per_cent in compared(Task(name, chosen, whole.dev, whole.column)):
+                for each, per_cent in compared(whole, size, seed):
                     found.setdefault(each, []).append(per_cent)
             row = {each: spread(values) for each, values in found.items()}
             table.add(corpus=name, sentences=size, **row)
@@ -112,8 +111,11 @@ def draws(data: Path) -> Table:
     return table
 
 
-def compared(task: Task) -> Sequence[tuple[str, float]]:
+def compared(whole: Task, size: int, seed: int) -> Sequence[tuple[str, float]]:
     """The default, L-BFGS and CRFsuite on a draw."""
+    order = np.random.default_rng(seed).permutation(len(whole.train))[:size]
+    chosen = [whole.train[index] for index in order]
+    task = Task(whole.name, chosen, whole.dev, whole.column)
     found = [
         ("default", task.judged(fitted(task))),
         ("L-BFGS", task.judged(fitted(task, optimiser="lbfgs"))),
@@ -181,29 +183,25 @@ def theirs(task: Task, features: Describe, penalty: dict[str, float]) -> float:
 def one_at_a_time(data: Path) -> Table:
     """Every option by itself, by AdaGrad."""
     table = Table("One change at a time: per cent right (chunk F1 of CoNLL-2000), 20 passes")
-    columns: dict[str, dict[str, str]] = {}
-    for name, most in MEASURED:
-        whole = task_of(data, name)
-        task = Task(name, whole.train[:most], whole.dev, whole.column)
-        column = f"{name}, {len(task.train):,} sentences"
-        columns[column] = {}
-        for row, options in OPTIONS.items():
-            given = {"optimiser": "adagrad", **options}
-            if "classes" in given:
-                given["classes"] = classes_of(data, name, given["classes"])
-            began = time.process_time()
-            tagger = fitted(task, **given)
-            seconds = time.process_time() - began
-            columns[column][row] = f"{task.judged(tagger):.2f}"
-            print(column, row, columns[column][row], f"{seconds:.1f} s", file=sys.stderr)
-        began = time.process_time()
-        found = tagged(task.train, task.column, task.dev)
-        seconds = time.process_time() - began
-        columns[column]["second-order transitions"] = f"{task.of_tags(found):.2f}"
-        print(column, "second order", columns[column], f"{seconds:.1f} s", file=sys.stderr)
-    for row in (*OPTIONS, "second-order transitions"):
-        table.add(changed=row, **{column: found[row] for column, found in columns.items()})
+    for row in (*OPTIONS, SECOND_ORDER):
+        table.add(changed=row)
+        for name, most in MEASURED:
+            n_sentences = len(task_of(data, name).train[:most])
+            table.rows[-1][f"{name}, {n_sentences:,}"] = f"{changed(data, name, most, row):.2f}"
+        print(table.rows[-1], file=sys.stderr)
     return table
+
+
+def changed(data: Path, name: str, most: int | None, row: str) -> float:
+    """What one change gives on one corpus."""
+    whole = task_of(data, name)
+    task = Task(name, whole.train[:most], whole.dev, whole.column)
+    if row == SECOND_ORDER:
+        return task.of_tags(tagged(task.train, task.column, task.dev))
+    options = {"optimiser": "adagrad", **OPTIONS[row]}
+    if "classes" in options:
+        options["classes"] = classes_of(data, name, options["classes"])
+    return task.judged(fitted(task, **options))
 
 
 @cache
