@@ -3,8 +3,8 @@
 For about the same number of parts, log-partition and marginals by the kernel on a prepared vector
 and by the public call on arrays, in batches of 32 sentences on one thread. Parts are the cells of
 the scores that some structure uses, so that transitions which all places share count once; the
-last two groups count them at each place, as the recursions visit them, which is the harder
-comparison for segments. Run it with `make bench-structures`.
+second table counts them at each place, as the recursions visit them, which is the harder comparison
+for segments. Run it with `make bench-structures`.
 """
 
 from collections.abc import Callable
@@ -89,6 +89,8 @@ CASES = (
     (projective(50), [constituents(70), siblings(18)]),
     # Siblings are read, at least, and there are n³ / 3 of them: as many parts as arcs of 78 words.
     (projective(78), [siblings(25)]),
+)
+VISITS = (
     (chain(9, n_tables=N_WORDS - 1), [segments(6, 7, N_WORDS - 1)]),
     (chain(45, n_tables=N_WORDS - 1), [segments(6, 42, N_WORDS - 1)]),
 )
@@ -120,17 +122,19 @@ def compare(table: Table, first: Case, others: list[Case]) -> None:
 
 def main() -> None:
     """Measure, print, and write benchmarks/results/structures.json."""
-    table = Table("Log-partition and marginals, a sentence, for about the same number of parts")
-    for first, others in CASES:
-        compare(table, first, others)
+    title = "Log-partition and marginals, a sentence, for about the same number of"
+    cells, visits = Table(f"{title} parts"), Table(f"{title} visits to parts")
+    for table, cases in ((cells, CASES), (visits, VISITS)):
+        for first, others in cases:
+            compare(table, first, others)
+        print(table)
     aims = [
         aim(f"{row['structure']}, {row['size']}: {name}", value, most=MOST)
-        for row in table.rows
+        for row in cells.rows
         for name, value in row.items()
         if name.startswith("times ") and name.endswith("kernel")
     ]
-    print(table)
-    print("\nwritten to", write_json("structures", [table], aims=aims))
+    print("\nwritten to", write_json("structures", [cells, visits], aims=aims))
 
 
 if __name__ == "__main__":
