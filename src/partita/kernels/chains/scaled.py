@@ -1,8 +1,9 @@
 """Forward-backward in probabilities rescaled at every word: the fast path for shared transitions.
 
-Four sentences with the same transition table go side by side, one in each SIMD lane; messages lie
-in memory as [word, tag, lane]. Scores are taken relative to the largest of their sentence or
-table, so that every exponential is at most 1. With M = exp(pairwise) and c[t] = sum_j alpha[t, j],
+Four sentences with the same transition table go side by side, one in each SIMD lane, and two such
+groups at a time where there are two; messages lie in memory as [word, tag, lane]. Scores are taken
+relative to the largest of their sentence or table, so that every exponential is at most 1. With
+M = exp(pairwise) and c[t] = sum_j alpha[t, j],
 
     ratio[t, j] = exp(unary[t, j]) / c[t-1]
     alpha[t, j] = ratio[t, j] sum_i alpha[t-1, i] M[i, j]      (the sum is 1 at the first word)
@@ -13,8 +14,9 @@ Then A = sum log c + the maxima taken out, alpha * beta are the unary marginals,
 alpha[t-1, i] M[i, j] gain[t, j] the pairwise ones. Words that a shorter sentence of the four lacks
 have ratio 0, so they add nothing to its sums.
 
-The messages of all groups lie in one array: all alpha, all beta, all ratio. `at` is where those of
-a group start in each third.
+The messages of all groups lie in one array: all alpha, all gain, all ratio. A group's start at
+`alpha` in each third. Of two groups the first is the shorter one, and has no words if the second is
+alone; what is kept for the two of them has room for one behind the other.
 
 A number below 2^-1022 becomes 0 on the way. That loses at most 2^-1022 times what multiplies it
 to a marginal, which is at most the largest beta, since alpha / c, M and exp(unary) are at most 1.
@@ -27,22 +29,33 @@ import math
 import numpy as np
 
 from partita.kernels.chains.side_by_side import (
+    N_TILE,
     groups,
-    lengths_of,
+    largest_of_two,
     n_slots,
-    read_unary,
+    places_of,
+    read_columns,
+    rows_of,
     same_table,
-    write_rows,
-    write_tables,
+    shifted,
+    tables_of,
 )
-from partita.kernels.chains.tiles import messages_times_table, pair_sums, table_stride
-from partita.kernels.jit import kernel, step
+from partita.kernels.chains.tiles import (
+    messages_times_table,
+    pair_sums,
+    table_stride,
+    two_times_table,
+)
+from partita.kernels.jit import borrowing, kernel, lent
+from partita.kernels.simd.four_rows import write_four
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
-    lane,
+    exponential,
+    gather,
     load,
     maximum,
+    scatter,
     select,
     store,
 )
@@ -50,63 +63,202 @@ from partita.kernels.simd.small_matrix import largest, weights
 from partita.kernels.underflow import SAFE
 
 
-@step
+@lent
 def read_table(scores, table, n_tags, matrix, transposed):
-    """matrix = M and its transpose, zeros in columns without a tag; returns the score taken out."""
+    """matrix = M and its transpose, zeros where there is no tag; returns the score taken out."""
     shift, stride = largest(scores, table, n_tags * n_tags), table_stride(n_tags)
+    for cell in range(n_slots(n_tags) * stride):
+        matrix[cell], transposed[cell] = 0.0, 0.0
     for i in range(n_tags):
         weights(scores, table + i * n_tags, n_tags, shift, matrix, i * stride)
         for j in range(n_tags):
             transposed[j * stride + i] = matrix[i * stride + j]
-        for j in range(n_tags, stride):
-            matrix[i * stride + j] = 0.0
-            transposed[i * stride + j] = 0.0
     return shift
 
 
-@step
-def forward(messages, alpha, ratio, most, n_tags, table, ends, scale, sums):
-    """Forward messages of four sentences; scale[t, lane] = c, 1 behind the end of a sentence."""
-    width, inverse = n_slots(n_tags) * N_LANES, broadcast(1.0)
-    for j in range(0, width, N_LANES):
-        store(sums, j, inverse)
-    for t in range(most):
-        row = t * width
-        if t > 0:
-            messages_times_table(messages, alpha + row - width, table, n_tags, sums)
-        total = broadcast(0.0)
-        for j in range(0, width, N_LANES):
-            scaled = load(messages, ratio + row + j) * inverse
-            message = scaled * load(sums, j)
-            store(messages, ratio + row + j, scaled)
-            store(messages, alpha + row + j, message)
-            total = total + message
-        total = select(load(ends, 0) > float(t), total, 1.0)
-        store(scale, t * N_LANES, total)
-        inverse = 1.0 / total
+@borrowing
+def next_two(scores, part_offsets, word_offsets, members, cells, n_groups, group, n_tags):
+    """A group, and the next one if there is one with the same table.
+
+    Returns the places (see `places_of`) of both, where their messages start, and their numbers of
+    words. The one group is the second if it is alone, and the first as well, with no words.
+    """
+    places = places_of(part_offsets, word_offsets, members, group)
+    second, table, n_table = places, tables_of(places, n_tags)[0], n_tags * n_tags
+    alphas, mosts = (cells[group], cells[group]), (0, places[1][3])
+    if group + 1 < n_groups:
+        others = places_of(part_offsets, word_offsets, members, group + 1)
+        if same_table(scores, table, tables_of(others, n_tags)[0], n_table):
+            second, alphas = others, (cells[group], cells[group + 1])
+            mosts = places[1][3], others[1][3]
+    return places, second, alphas, mosts
 
 
-@step
-def backward(messages, beta, ratio, most, n_tags, transposed, ends, scale, gain, sums):
-    """Backward messages of four sentences; returns the largest beta of each lane."""
-    width, limit = n_slots(n_tags) * N_LANES, broadcast(0.0)
-    for j in range(0, width, N_LANES):
-        store(sums, j, limit)
-    for t in range(most - 1, -1, -1):
+@lent
+def largest_scores(scores, places, n_tags, which, shift, ends):
+    """The largest unary score and the number of words of each lane of one of two groups."""
+    starts, lengths = places
+    for k in range(N_LANES):
+        shift[which * N_LANES + k] = largest(scores, starts[k], lengths[k] * n_tags)
+        ends[which * N_LANES + k] = lengths[k]
+
+
+@borrowing
+def forward_tag(value, is_word, inverse, sums, at, messages, alpha, ratio, values, cell):
+    """Ratio and alpha of a tag; returns alpha. Fills values = unary - shift if not None."""
+    if values is not None:
+        store(values, cell, select(value > -np.inf, value, 0.0))
+    value = select(is_word, exponential(value), 0.0) * inverse
+    store(messages, ratio, value)
+    value = value * load(sums, at)
+    store(messages, alpha, value)
+    return value
+
+
+@borrowing
+def forward_word(
+    scores, rows, n_tags, shift, is_word, inverse, sums, at, messages, alpha, ratio, values, cell
+):
+    """`forward_tag` of all tags of a word of a group; returns c."""
+    total, whole = broadcast(0.0), n_tags - n_tags % N_TILE
+    for j in range(0, whole, N_TILE):
+        a, b, c, d = read_columns(scores, rows, j)
+        place = j * N_LANES
+        a = forward_tag(
+            a - shift, is_word, inverse, sums, at + place, messages, alpha + place, ratio + place,
+            values, cell + place,
+        )  # fmt: skip
+        place += N_LANES
+        b = forward_tag(
+            b - shift, is_word, inverse, sums, at + place, messages, alpha + place, ratio + place,
+            values, cell + place,
+        )  # fmt: skip
+        place += N_LANES
+        c = forward_tag(
+            c - shift, is_word, inverse, sums, at + place, messages, alpha + place, ratio + place,
+            values, cell + place,
+        )  # fmt: skip
+        place += N_LANES
+        d = forward_tag(
+            d - shift, is_word, inverse, sums, at + place, messages, alpha + place, ratio + place,
+            values, cell + place,
+        )  # fmt: skip
+        total = total + ((a + b) + (c + d))
+    for j in range(whole, n_slots(n_tags)):
+        # Slots without a tag hold zeros.
+        value, place = broadcast(-np.inf), j * N_LANES
+        if j < n_tags:
+            value = gather(scores, shifted(rows, j)) - shift
+        total = total + forward_tag(
+            value, is_word, inverse, sums, at + place, messages, alpha + place, ratio + place,
+            values, cell + place,
+        )  # fmt: skip
+    return total
+
+
+@lent
+def forward(
+    scores, places, second, alphas, mosts, third, n_tags, table, shift, ends,
+    messages, values, scale, sums,
+):  # fmt: skip
+    """Forward messages of two groups; scale[t, lane] = c, 1 behind the end of a sentence."""
+    width, behind = n_slots(n_tags) * N_LANES, table_stride(n_tags) * N_LANES
+    for j in range(0, 2 * behind, N_LANES):
+        store(sums, j, broadcast(1.0))
+    for t in range(mosts[1]):
         row = t * width
-        if t + 1 < most:
-            messages_times_table(gain, row + width, transposed, n_tags, sums)
-        last = select(load(ends, 0) == t + 1.0, 1.0 / load(scale, t * N_LANES), 0.0)
-        for j in range(0, width, N_LANES):
-            outside = load(sums, j) + last
-            limit = maximum(limit, outside)
-            store(messages, beta + row + j, outside)
-            store(gain, row + j, load(messages, ratio + row + j) * outside)
+        if 0 < t < mosts[0]:
+            two_times_table(
+                messages, alphas[0] + row - width, alphas[1] + row - width, table,
+                None, 0, 0, None, n_tags, sums, behind,
+            )  # fmt: skip
+        elif t > 0:
+            messages_times_table(
+                messages, alphas[1] + row - width, table, None, 0, None, n_tags, sums, behind
+            )
+        for which in range(0 if t < mosts[0] else 1, 2):
+            here, alpha = (second, alphas[1]) if which == 1 else (places, alphas[0])
+            lanes, at = which * N_LANES, (which * mosts[0] + t) * N_LANES
+            is_word, inverse = load(ends, lanes) > float(t), broadcast(1.0)
+            if t > 0:
+                inverse = inverse / load(scale, at - N_LANES)
+            total = forward_word(
+                scores, rows_of(here, t, n_tags), n_tags, load(shift, lanes), is_word, inverse,
+                sums, which * behind, messages, alpha + row, alpha + row + 2 * third,
+                values, alpha + row - alphas[0],
+            )  # fmt: skip
+            store(scale, at, select(is_word, total, 1.0))
+
+
+@borrowing
+def backward_word(rows, n_tags, last, sums, at, messages, alpha, third, limit, out):
+    """Gain and the unary marginals of a word of a group; returns the larger of limit and beta."""
+    whole = n_tags - n_tags % N_TILE
+    for j in range(0, whole, N_TILE):
+        place, inside = at + j * N_LANES, alpha + j * N_LANES
+        a, b = load(sums, place) + last, load(sums, place + N_LANES) + last
+        c, d = load(sums, place + 2 * N_LANES) + last, load(sums, place + 3 * N_LANES) + last
+        limit = maximum(limit, maximum(maximum(a, b), maximum(c, d)))
+        gain, ratio = inside + third, inside + 2 * third
+        store(messages, gain, load(messages, ratio) * a)
+        store(messages, gain + N_LANES, load(messages, ratio + N_LANES) * b)
+        store(messages, gain + 2 * N_LANES, load(messages, ratio + 2 * N_LANES) * c)
+        store(messages, gain + 3 * N_LANES, load(messages, ratio + 3 * N_LANES) * d)
+        write_four(
+            load(messages, inside) * a,
+            load(messages, inside + N_LANES) * b,
+            load(messages, inside + 2 * N_LANES) * c,
+            load(messages, inside + 3 * N_LANES) * d,
+            out, rows, j,
+        )  # fmt: skip
+    for j in range(whole, n_slots(n_tags)):
+        outside, inside = load(sums, at + j * N_LANES) + last, alpha + j * N_LANES
+        limit = maximum(limit, outside)
+        store(messages, inside + third, load(messages, inside + 2 * third) * outside)
+        if j < n_tags:
+            scatter(out, shifted(rows, j), load(messages, inside) * outside)
     return limit
 
 
-@step
-def log_scale(scale, k, n_words):
+@lent
+def backward(
+    places, second, alphas, mosts, third, n_tags, transposed, ends, messages, scale, sums,
+    limits, out,
+):  # fmt: skip
+    """Backward messages of two groups and their unary marginals; limits = the largest betas.
+
+    From the last word to the first: what a shorter sentence lacks is written to its last row,
+    before what belongs there.
+    """
+    width, behind = n_slots(n_tags) * N_LANES, table_stride(n_tags) * N_LANES
+    for j in range(0, 2 * behind, N_LANES):
+        store(sums, j, broadcast(0.0))
+    for lanes in range(0, 2 * N_LANES, N_LANES):
+        store(limits, lanes, broadcast(0.0))
+    for t in range(mosts[1] - 1, -1, -1):
+        row, after = t * width, third + (t + 1) * width
+        if t + 1 < mosts[0]:
+            two_times_table(
+                messages, alphas[0] + after, alphas[1] + after, transposed,
+                None, 0, 0, None, n_tags, sums, behind,
+            )  # fmt: skip
+        elif t + 1 < mosts[1]:
+            messages_times_table(
+                messages, alphas[1] + after, transposed, None, 0, None, n_tags, sums, behind
+            )
+        for which in range(0 if t < mosts[0] else 1, 2):
+            here, alpha = (second, alphas[1]) if which == 1 else (places, alphas[0])
+            lanes, at = which * N_LANES, (which * mosts[0] + t) * N_LANES
+            last = select(load(ends, lanes) == t + 1.0, 1.0 / load(scale, at), 0.0)
+            limit = backward_word(
+                rows_of(here, t, n_tags), n_tags, last, sums, which * behind,
+                messages, alpha + row, third, load(limits, lanes), out,
+            )  # fmt: skip
+            store(limits, lanes, limit)
+
+
+@lent
+def log_scale(scale, at, n_words):
     """sum over words of log c in one lane; -inf where some c is too small to be certain of.
 
     Some beta is at least 1 / c, so a c below 1 / SAFE is unsafe. One logarithm serves many
@@ -114,7 +266,7 @@ def log_scale(scale, k, n_words):
     """
     total, product = 0.0, 1.0
     for t in range(n_words):
-        c = scale[t * N_LANES + k]
+        c = scale[t * N_LANES + at]
         if not c * SAFE > 1.0:
             total, c = -np.inf, 1.0
         product *= c
@@ -122,6 +274,41 @@ def log_scale(scale, k, n_words):
             total += math.log(product)
             product = 1.0
     return total + math.log(product)
+
+
+@lent
+def two_groups(
+    scores, places, second, alphas, mosts, third, n_tags, matrix, transposed, table_shift,
+    members, group, messages, values, scale, sums, shift, ends, limits,
+    is_safe, log_partition, out,
+):  # fmt: skip
+    """Everything for two groups; leaves sum log c of each lane in `limits`."""
+    if mosts[0] > 0:
+        largest_scores(scores, places, n_tags, 0, shift, ends)
+    largest_scores(scores, second, n_tags, 1, shift, ends)
+    forward(
+        scores, places, second, alphas, mosts, third, n_tags, matrix, shift, ends,
+        messages, values, scale, sums,
+    )  # fmt: skip
+    backward(
+        places, second, alphas, mosts, third, n_tags, transposed, ends, messages, scale, sums,
+        limits, out,
+    )  # fmt: skip
+    for which in range(0 if mosts[0] > 0 else 1, 2):
+        here, alpha = (second, alphas[1]) if which == 1 else (places, alphas[0])
+        tables, lengths = tables_of(here, n_tags), here[1]
+        pair_sums(
+            messages, alpha, messages, alpha + third, None, 0, None, 0, lengths[3] - 1, n_tags,
+            matrix, tables, None, tables, None, None, 0, out,
+        )  # fmt: skip
+        first = (group + which if mosts[0] > 0 else group) * N_LANES
+        for k in range(N_LANES):
+            lane = which * N_LANES + k
+            total = log_scale(scale, which * mosts[0] * N_LANES + k, lengths[k])
+            taken_out = lengths[k] * shift[lane] + (lengths[k] - 1) * table_shift
+            log_partition[members[first + k]] = total + taken_out
+            is_safe[members[first + k]] = total > -np.inf and limits[lane] < SAFE
+            limits[lane] = total
 
 
 @kernel
@@ -135,38 +322,24 @@ def marginals(
     there is room for as many as sentences). Returns their number, and the messages.
     """
     n_groups = groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells)
-    n_table, stride, slots = n_tags * n_tags, table_stride(n_tags), n_slots(n_tags)
-    third, longest = cells[n_groups], 0
-    for group in range(n_groups):
-        longest = max(longest, cells[group + 1] - cells[group])
-    messages, gain, scale = np.empty(3 * third), np.empty(longest), np.empty(longest)
-    matrix, transposed = np.empty(n_tags * stride), np.empty(n_tags * stride)
-    pairs, sums = np.empty(slots * slots * N_LANES), np.empty(stride * N_LANES)
-    shift, ends = np.empty(N_LANES), np.empty(N_LANES)
-    previous, table_shift = 0, 0.0
-    for group in range(n_groups):
-        first, alpha = group * N_LANES, cells[group]
-        beta, ratio = alpha + third, alpha + 2 * third
-        lengths = lengths_of(word_offsets, members, first)
-        most = lengths[3]
-        table = part_offsets[members[first] + 1] - n_table
+    n_table, stride, third = n_tags * n_tags, table_stride(n_tags), cells[n_groups]
+    messages, scale = np.empty(3 * third), np.empty(largest_of_two(cells, n_groups))
+    matrix, transposed = np.empty(n_slots(n_tags) * stride), np.empty(n_slots(n_tags) * stride)
+    sums, shift = np.empty(2 * stride * N_LANES), np.empty(2 * N_LANES)
+    ends, limits = np.empty(2 * N_LANES), np.empty(2 * N_LANES)
+    group, previous, table_shift = 0, 0, 0.0
+    while group < n_groups:
+        places, second, alphas, mosts = next_two(
+            scores, part_offsets, word_offsets, members, cells, n_groups, group, n_tags
+        )
+        table = tables_of(second, n_tags)[0]
         if group == 0 or not same_table(scores, previous, table, n_table):
             table_shift = read_table(scores, table, n_tags, matrix, transposed)
         previous = table
-        read_unary(
-            scores, part_offsets, members, first, lengths, n_tags, shift, ends, messages, ratio,
-            None,
+        two_groups(
+            scores, places, second, alphas, mosts, third, n_tags, matrix, transposed, table_shift,
+            members, group, messages, None, scale, sums, shift, ends, limits,
+            is_safe, log_partition, out,
         )  # fmt: skip
-        forward(messages, alpha, ratio, most, n_tags, matrix, ends, scale, sums)
-        limit = backward(messages, beta, ratio, most, n_tags, transposed, ends, scale, gain, sums)
-        pair_sums(messages, alpha, gain, None, 0, None, most - 1, n_tags, pairs)
-        write_tables(pairs, matrix, stride, part_offsets, members, first, n_tags, out)
-        for cell in range(0, most * slots * N_LANES, N_LANES):
-            store(gain, cell, load(messages, alpha + cell) * load(messages, beta + cell))
-        write_rows(gain, part_offsets, members, first, lengths, n_tags, out)
-        for k in range(N_LANES):
-            total = log_scale(scale, k, lengths[k])
-            taken_out = lengths[k] * shift[k] + (lengths[k] - 1) * table_shift
-            log_partition[members[first + k]] = total + taken_out
-            is_safe[members[first + k]] = total > -np.inf and lane(limit, k) < SAFE
+        group += 2 if mosts[0] > 0 else 1
     return n_groups, messages

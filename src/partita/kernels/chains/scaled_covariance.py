@@ -3,79 +3,80 @@
 With prefix and suffix expectations of the direction as in `covariance`, left = alpha * prefix
 and right = gain * (v + suffix) obey the recursions of alpha and gain, differentiated:
 
-    left[t]  = alpha[t] v[t] + ratio[t] (left[t-1] M + alpha[t-1] (M V))
+    left[t]  = alpha[t] v[t] + ratio[t] before[t],  before[t] = left[t-1] M + alpha[t-1] (M V)
     right[t] = gain[t] v[t] + ratio[t] behind[t],   behind[t] = M right[t+1] + (M V) gain[t+1]
 
-and with E = sum left beta + alpha behind at the first word, the product is
+and with E = sum p v + gain before at the last word, p the marginals, the product is
 
-    left beta + alpha (behind - E beta)                                     for tags
+    gain before + alpha behind + (v - E) p                                  for tags
     M (sum_t left[t-1] gain[t] + alpha[t-1] right[t]) + (V - E) p           for transitions.
+
+Prefixes come first, so that E is known when the suffixes are.
 """
 
 import numpy as np
 
-from partita.kernels.chains.scaled import read_table
+from partita.kernels.chains.scaled import next_two, read_table
 from partita.kernels.chains.side_by_side import (
-    lengths_of,
+    N_TILE,
+    largest_of_two,
     n_slots,
+    read_columns,
+    rows_of,
     same_table,
     shifted,
     tables_of,
-    unary_rows,
-    write_rows,
-    write_tables,
 )
 from partita.kernels.chains.tiles import (
     messages_times_table,
-    moving_times_table,
     pair_sums,
     table_stride,
+    two_times_table,
 )
-from partita.kernels.jit import kernel, step
-from partita.kernels.simd.four_rows import load_four
+from partita.kernels.jit import borrowing, kernel, lent
+from partita.kernels.simd.four_rows import load_four, write_four
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
     fma,
     gather,
-    lane,
     load,
+    scatter,
     spread,
     store,
 )
 
 
-@step
-def read_direction(direction, part_offsets, members, first, lengths, n_tags, out):
+@lent
+def read_direction(direction, places, n_tags, out, at):
     """out[t, j, lane] = direction of tag j at word t; any finite number behind a sentence's end."""
-    slots = n_slots(n_tags)
-    for t in range(lengths[3]):
-        rows = unary_rows(part_offsets, members, first, lengths, t, n_tags)
-        row, whole = t * slots * N_LANES, n_tags - n_tags % N_LANES
-        for j in range(0, whole, N_LANES):
+    slots, whole = n_slots(n_tags), n_tags - n_tags % N_TILE
+    for t in range(places[1][3]):
+        rows, row = rows_of(places, t, n_tags), at + t * slots * N_LANES
+        for j in range(0, whole, N_TILE):
             load_four(direction, rows, j, out, row + j * N_LANES)
-        for j in range(whole, n_tags):
-            store(out, row + j * N_LANES, gather(direction, shifted(rows, j)))
-        for j in range(n_tags, slots):
-            store(out, (t * slots + j) * N_LANES, broadcast(0.0))
+        for j in range(whole, slots):
+            value = broadcast(0.0)
+            if j < n_tags:
+                value = gather(direction, shifted(rows, j))
+            store(out, row + j * N_LANES, value)
 
 
-@step
-def equal_tables(direction, tables, n_table):
-    """Whether the transitions of all four sentences move alike, as they mostly do."""
+@lent
+def equal_tables(direction, table, tables, n_table):
+    """Whether the transitions of all four sentences move as those at `table`: mostly they do."""
     equal = True
-    for k in range(1, N_LANES):
-        equal = equal and same_table(direction, tables[0], tables[k], n_table)
+    for k in range(N_LANES):
+        equal = equal and same_table(direction, table, tables[k], n_table)
     return equal
 
 
-@step
+@lent
 def moved_table(matrix, direction, table, n_tags, moved, moved_transposed):
-    """M V and its transpose, where all four sentences have one direction."""
+    """M V and its transpose, where all sentences have one direction."""
     stride = table_stride(n_tags)
-    for i in range(n_tags):
-        for j in range(stride):
-            moved[i * stride + j], moved_transposed[i * stride + j] = 0.0, 0.0
+    for cell in range(n_tags * stride):
+        moved[cell], moved_transposed[cell] = 0.0, 0.0
     for i in range(n_tags):
         for j in range(n_tags):
             value = matrix[i * stride + j] * direction[table + i * n_tags + j]
@@ -83,7 +84,7 @@ def moved_table(matrix, direction, table, n_tags, moved, moved_transposed):
             moved_transposed[j * stride + i] = value
 
 
-@step
+@lent
 def moved_lanes(matrix, direction, tables, n_tags, moved, moved_transposed):
     """M V and its transpose as [.., .., lane], where the sentences have directions of their own."""
     stride = table_stride(n_tags)
@@ -95,111 +96,199 @@ def moved_lanes(matrix, direction, tables, n_tags, moved, moved_transposed):
             store(moved_transposed, (j * n_tags + i) * N_LANES, value)
 
 
-@step
-def messages_times_lanes(messages, at, table, n_tags, out):
-    """out[j, lane] = sum_i messages[at + i, lane] table[i, j, lane]."""
+@lent
+def add_lanes(messages, at, table, n_tags, out, to):
+    """out[to + j, lane] += sum_i messages[at + i, lane] table[i, j, lane]."""
     for j in range(n_tags):
-        total = broadcast(0.0)
+        total = load(out, to + j * N_LANES)
         for i in range(n_tags):
             value = load(table, (i * n_tags + j) * N_LANES)
             total = fma(value, load(messages, at + i * N_LANES), total)
-        store(out, j * N_LANES, total)
+        store(out, to + j * N_LANES, total)
 
 
-@step
-def move(moving, at, still, still_at, matrix, moved, is_shared, n_tags, out, scratch):
-    """out = moving M + still (M V), with M V as one table or as one for each lane."""
-    if is_shared:
-        moving_times_table(moving, at, matrix, still, still_at, moved, n_tags, out)
-        return
-    messages_times_table(moving, at, matrix, n_tags, out)
-    messages_times_lanes(still, still_at, moved, n_tags, scratch)
-    for j in range(0, n_tags * N_LANES, N_LANES):
-        store(out, j, load(out, j) + load(scratch, j))
+@borrowing
+def move(
+    moving, starts, messages, still_starts, are_two, matrix, moved, is_shared, n_tags, sums
+):  # fmt: skip
+    """sums = moving M + still (M V) of two groups, or of the second.
+
+    M V is one table or, where only the second is asked for, perhaps one for each lane.
+    """
+    behind = table_stride(n_tags) * N_LANES
+    if are_two:
+        two_times_table(
+            moving, starts[0], starts[1], matrix,
+            messages, still_starts[0], still_starts[1], moved, n_tags, sums, behind,
+        )  # fmt: skip
+    elif is_shared:
+        messages_times_table(
+            moving, starts[1], matrix, messages, still_starts[1], moved, n_tags, sums, behind
+        )
+    else:
+        messages_times_table(moving, starts[1], matrix, None, 0, None, n_tags, sums, behind)
+        add_lanes(messages, still_starts[1], moved, n_tags, sums, behind)
 
 
-@step
+@lent
 def clear(sums, n_lanes):
     """Zeros in all lanes."""
     for j in range(0, n_lanes, N_LANES):
         store(sums, j, broadcast(0.0))
 
 
-@step
+@lent
 def left_messages(
-    values, most, n_tags, matrix, moved, is_shared, messages, alpha, ratio, sums, scratch, left
+    alphas, mosts, third, n_tags, matrix, moved, is_shared, messages, values, sums, before, left
 ):
-    """left[t] = alpha[t] v[t] + ratio[t] (left[t-1] M + alpha[t-1] (M V))."""
-    width = n_slots(n_tags) * N_LANES
-    clear(sums, width)
-    for t in range(most):
+    """before[t] = left[t-1] M + alpha[t-1] (M V); left[t] = alpha[t] v[t] + ratio[t] before[t]."""
+    width, space = n_slots(n_tags) * N_LANES, alphas[1] - alphas[0]
+    other = table_stride(n_tags) * N_LANES
+    clear(sums, 2 * other)
+    for t in range(mosts[1]):
         row = t * width
         if t > 0:
+            last = row - width
             move(
-                left, row - width, messages, alpha + row - width, matrix, moved, is_shared,
-                n_tags, sums, scratch,
+                left, (last, space + last), messages, (alphas[0] + last, alphas[1] + last),
+                t < mosts[0], matrix, moved, is_shared, n_tags, sums,
             )  # fmt: skip
-        for j in range(0, width, N_LANES):
-            moving = load(messages, ratio + row + j) * load(sums, j)
-            value = fma(load(messages, alpha + row + j), load(values, row + j), moving)
-            store(left, row + j, value)
+        for which in range(0 if t < mosts[0] else 1, 2):
+            cell, at = which * space + row, which * other
+            alpha = alphas[0] + cell
+            for j in range(0, width, N_LANES):
+                moving = load(sums, at + j)
+                store(before, cell + j, moving)
+                moving = load(messages, alpha + 2 * third + j) * moving
+                moving = fma(load(messages, alpha + j), load(values, cell + j), moving)
+                store(left, cell + j, moving)
 
 
-@step
-def right_messages(
-    values, most, n_tags, matrix, moved, is_shared, messages, beta, ratio,
-    sums, scratch, gain, behind, right,
-):  # fmt: skip
-    """behind[t] = M right[t+1] + (M V) gain[t+1]; right[t] = gain[t] v[t] + ratio[t] behind[t]."""
-    width = n_slots(n_tags) * N_LANES
-    clear(sums, width)
-    for t in range(most - 1, -1, -1):
-        row = t * width
-        if t + 1 < most:
-            move(
-                right, row + width, gain, row + width, matrix, moved, is_shared,
-                n_tags, sums, scratch,
-            )  # fmt: skip
-        for j in range(0, width, N_LANES):
-            factor, moving = load(messages, ratio + row + j), load(sums, j)
-            outside = factor * load(messages, beta + row + j)
-            store(gain, row + j, outside)
-            store(behind, row + j, moving)
-            store(right, row + j, fma(outside, load(values, row + j), factor * moving))
-
-
-@step
-def combine(n_cells, width, messages, alpha, beta, left, behind, sign):
-    """The unary part of the product, times `sign`, in the place of `behind`; returns E."""
-    expected = broadcast(0.0)
-    for j in range(0, width, N_LANES):
-        expected = fma(load(left, j), load(messages, beta + j), expected)
-        expected = fma(load(messages, alpha + j), load(behind, j), expected)
-    for j in range(0, n_cells, N_LANES):
-        outside = load(messages, beta + j)
-        moving = load(messages, alpha + j) * (load(behind, j) - expected * outside)
-        store(behind, j, fma(load(left, j), outside, moving) * sign)
-    return expected
-
-
-@step
-def add_moved_tables(members, first, expected, direction, at, tables, marginals, n_table, out):
-    """out += (V - E) p for the transitions of each sentence of a group.
-
-    V starts at[k] numbers into the direction. A lane without a sentence repeats the one before.
-    """
+@lent
+def expectations(places, alpha, third, n_tags, messages, values, before, cell, marginals, out, at):
+    """out[at + lane] = E = sum p v + gain before at the last word of each sentence."""
+    starts, lengths = places
     for k in range(N_LANES):
-        if k > 0 and members[first + k] == members[first + k - 1]:
-            continue
-        mean, table, values = lane(expected, k), tables[k], at[k]
-        whole = n_table - n_table % N_LANES
-        for part in range(0, whole, N_LANES):
-            moved = load(direction, values + part) - mean
-            sums = fma(moved, load(marginals, table + part), load(out, table + part))
-            store(out, table + part, sums)
-        for part in range(whole, n_table):
-            moved = direction[values + part] - mean
-            out[table + part] += moved * marginals[table + part]
+        t, expected = lengths[k] - 1, 0.0
+        for j in range(n_tags):
+            place = (t * n_slots(n_tags) + j) * N_LANES + k
+            expected += marginals[starts[k] + t * n_tags + j] * values[cell + place]
+            expected += messages[alpha + third + place] * before[cell + place]
+        out[at + k] = expected
+
+
+@borrowing
+def right_tag(messages, inside, third, values, before, cell, behind, p, expected, sign, right):
+    """right of a tag, and its part of the product, times `sign`."""
+    gain, value = load(messages, inside + third), load(values, cell)
+    store(right, cell, fma(gain, value, load(messages, inside + 2 * third) * behind))
+    moving = fma(gain, load(before, cell), load(messages, inside) * behind)
+    return fma(p, value - expected, moving) * sign
+
+
+@borrowing
+def right_word(
+    rows, n_tags, sums, at, messages, inside, third, values, before, cell, marginals, expected,
+    sign, right, out,
+):  # fmt: skip
+    """`right_tag` of all tags of a word of a group."""
+    whole = n_tags - n_tags % N_TILE
+    for j in range(0, whole, N_TILE):
+        a, b, c, d = read_columns(marginals, rows, j)
+        place = j * N_LANES
+        a = right_tag(
+            messages, inside + place, third, values, before, cell + place,
+            load(sums, at + place), a, expected, sign, right,
+        )  # fmt: skip
+        place += N_LANES
+        b = right_tag(
+            messages, inside + place, third, values, before, cell + place,
+            load(sums, at + place), b, expected, sign, right,
+        )  # fmt: skip
+        place += N_LANES
+        c = right_tag(
+            messages, inside + place, third, values, before, cell + place,
+            load(sums, at + place), c, expected, sign, right,
+        )  # fmt: skip
+        place += N_LANES
+        d = right_tag(
+            messages, inside + place, third, values, before, cell + place,
+            load(sums, at + place), d, expected, sign, right,
+        )  # fmt: skip
+        write_four(a, b, c, d, out, rows, j)
+    for j in range(whole, n_slots(n_tags)):
+        p, place, is_tag = broadcast(0.0), j * N_LANES, j < n_tags
+        if is_tag:
+            p = gather(marginals, shifted(rows, j))
+        value = right_tag(
+            messages, inside + place, third, values, before, cell + place,
+            load(sums, at + place), p, expected, sign, right,
+        )  # fmt: skip
+        if is_tag:
+            scatter(out, shifted(rows, j), value)
+
+
+@lent
+def right_messages(
+    places, second, alphas, mosts, third, n_tags, transposed, moved, is_shared, messages, values,
+    sums, before, marginals, expected, sign, right, out,
+):  # fmt: skip
+    """behind[t] = M right[t+1] + (M V) gain[t+1]; right[t] = gain[t] v[t] + ratio[t] behind[t].
+
+    And the product for tags, times `sign`; from the last word to the first, as in `backward`.
+    """
+    width, space = n_slots(n_tags) * N_LANES, alphas[1] - alphas[0]
+    other = table_stride(n_tags) * N_LANES
+    clear(sums, 2 * other)
+    for t in range(mosts[1] - 1, -1, -1):
+        row, after = t * width, (t + 1) * width
+        if t + 1 < mosts[1]:
+            gains = alphas[0] + third + after, alphas[1] + third + after
+            move(
+                right, (after, space + after), messages, gains, t + 1 < mosts[0], transposed,
+                moved, is_shared, n_tags, sums,
+            )  # fmt: skip
+        for which in range(0 if t < mosts[0] else 1, 2):
+            cell, here = which * space + row, second if which == 1 else places
+            right_word(
+                rows_of(here, t, n_tags), n_tags, sums, which * other, messages,
+                alphas[0] + cell, third, values, before, cell, marginals,
+                load(expected, which * N_LANES), sign, right, out,
+            )  # fmt: skip
+
+
+@lent
+def move_two(
+    places, second, alphas, mosts, third, n_tags, matrix, transposed, moved, moved_transposed,
+    is_shared, messages, values, sums, before, left, right, marginals, expected, sign, out,
+):  # fmt: skip
+    """Messages that move, and the product for tags, times `sign`, of two groups; fills E."""
+    left_messages(
+        alphas, mosts, third, n_tags, matrix, moved, is_shared, messages, values, sums, before,
+        left,
+    )  # fmt: skip
+    for which in range(0 if mosts[0] > 0 else 1, 2):
+        here, alpha = (second, alphas[1]) if which == 1 else (places, alphas[0])
+        expectations(
+            here, alpha, third, n_tags, messages, values, before, alpha - alphas[0], marginals,
+            expected, which * N_LANES,
+        )  # fmt: skip
+    right_messages(
+        places, second, alphas, mosts, third, n_tags, transposed, moved_transposed, is_shared,
+        messages, values, sums, before, marginals, expected, sign, right, out,
+    )  # fmt: skip
+
+
+@lent
+def moved_tables(
+    here, alpha, at, lanes, third, n_tags, matrix, direction, direction_at, messages, left, right,
+    marginals, expected, out,
+):  # fmt: skip
+    """The product for the transitions of one group, whose messages that move start at `at`."""
+    pair_sums(
+        left, at, messages, alpha + third, messages, alpha, right, at, here[1][3] - 1, n_tags,
+        matrix, tables_of(here, n_tags), direction, direction_at, marginals, expected, lanes, out,
+    )  # fmt: skip
 
 
 @kernel
@@ -208,46 +297,46 @@ def product(
     members, cells, n_groups, messages, out,
 ):  # fmt: skip
     """The covariance product of a batch with one transition table per sentence."""
-    n_table, stride, slots = n_tags * n_tags, table_stride(n_tags), n_slots(n_tags)
-    third, longest, width = cells[n_groups], 0, slots * N_LANES
-    for group in range(n_groups):
-        longest = max(longest, cells[group + 1] - cells[group])
+    n_table, stride, third = n_tags * n_tags, table_stride(n_tags), cells[n_groups]
+    longest, size = largest_of_two(cells, n_groups), n_slots(n_tags) * stride
     values, left, right = np.empty(longest), np.empty(longest), np.empty(longest)
-    gain, behind = np.empty(longest), np.empty(longest)
-    matrix, transposed = np.empty(n_tags * stride), np.empty(n_tags * stride)
-    sums, scratch = np.empty(stride * N_LANES), np.empty(stride * N_LANES)
+    before, matrix, transposed = np.empty(longest), np.empty(size), np.empty(size)
+    sums, expected = np.empty(2 * stride * N_LANES), np.empty(2 * N_LANES)
     # Either one table, or one for each lane.
-    size = n_tags * stride * N_LANES
-    moved, moved_transposed = np.empty(size), np.empty(size)
-    pairs = np.empty(slots * width)
-    previous, is_shared = 0, False
-    for group in range(n_groups):
-        first, alpha = group * N_LANES, cells[group]
-        beta, ratio = alpha + third, alpha + 2 * third
-        lengths = lengths_of(word_offsets, members, first)
-        most, tables = lengths[3], tables_of(part_offsets, members, first, n_table)
-        is_new = group == 0 or not same_table(scores, previous, tables[0], n_table)
+    moved, moved_transposed = np.empty(size * N_LANES), np.empty(size * N_LANES)
+    group, previous, is_shared = 0, 0, False
+    while group < n_groups:
+        places, second, alphas, mosts = next_two(
+            scores, part_offsets, word_offsets, members, cells, n_groups, group, n_tags
+        )
+        tables = tables_of(places, n_tags)
+        table = tables[0]
+        is_new = group == 0 or not same_table(scores, previous, table, n_table)
         if is_new:
-            read_table(scores, tables[0], n_tags, matrix, transposed)
-        was_shared, is_shared = is_shared, equal_tables(direction, tables, n_table)
+            read_table(scores, table, n_tags, matrix, transposed)
+        was_shared, is_shared = is_shared, equal_tables(direction, table, tables, n_table)
+        if mosts[0] > 0 and not (
+            is_shared and equal_tables(direction, table, tables_of(second, n_tags), n_table)
+        ):
+            # One at a time where they move in ways of their own.
+            second, alphas, mosts = places, (alphas[0], alphas[0]), (0, mosts[0])
         if not is_shared:
             moved_lanes(matrix, direction, tables, n_tags, moved, moved_transposed)
-        elif is_new or not was_shared or not same_table(direction, previous, tables[0], n_table):
-            moved_table(matrix, direction, tables[0], n_tags, moved, moved_transposed)
-        previous = tables[0]
-        read_direction(direction, part_offsets, members, first, lengths, n_tags, values)
-        left_messages(
-            values, most, n_tags, matrix, moved, is_shared, messages, alpha, ratio,
-            sums, scratch, left,
+        elif is_new or not was_shared or not same_table(direction, previous, table, n_table):
+            moved_table(matrix, direction, table, n_tags, moved, moved_transposed)
+        previous = table
+        for which in range(0 if mosts[0] > 0 else 1, 2):
+            here, alpha = (second, alphas[1]) if which == 1 else (places, alphas[0])
+            read_direction(direction, here, n_tags, values, alpha - alphas[0])
+        move_two(
+            places, second, alphas, mosts, third, n_tags, matrix, transposed,
+            moved, moved_transposed, is_shared, messages, values, sums, before, left, right,
+            marginals, expected, 1.0, out,
         )  # fmt: skip
-        right_messages(
-            values, most, n_tags, transposed, moved_transposed, is_shared, messages, beta, ratio,
-            sums, scratch, gain, behind, right,
-        )  # fmt: skip
-        pair_sums(left, 0, gain, messages, alpha, right, most - 1, n_tags, pairs)
-        expected = combine(most * width, width, messages, alpha, beta, left, behind, 1.0)
-        write_tables(pairs, matrix, stride, part_offsets, members, first, n_tags, out)
-        add_moved_tables(
-            members, first, expected, direction, tables, tables, marginals, n_table, out
-        )
-        write_rows(behind, part_offsets, members, first, lengths, n_tags, out)
+        for which in range(0 if mosts[0] > 0 else 1, 2):
+            here, alpha = (second, alphas[1]) if which == 1 else (places, alphas[0])
+            moved_tables(
+                here, alpha, alpha - alphas[0], which * N_LANES, third, n_tags, matrix, direction,
+                tables_of(here, n_tags), messages, left, right, marginals, expected, out,
+            )  # fmt: skip
+        group += 2 if mosts[0] > 0 else 1

@@ -7,25 +7,23 @@ nothing. Fewer than `N_TILE` tags have as many slots, since sums are computed in
 without a tag hold zeros.
 """
 
-import numpy as np
-
-from partita.kernels.jit import inlined, pasted, step
-from partita.kernels.simd.four_rows import store_four, write_four
+from partita.kernels.jit import borrowing, lent, pasted
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
-    exponential,
+    fma,
     gather,
     load,
     scatter,
     select,
     spread,
     store,
+    transpose,
 )
-from partita.kernels.simd.small_matrix import highest_lane, largest
+from partita.kernels.simd.small_matrix import highest_lane
 
-N_TILE = 3
-"""Tiles of `tiles.pair_sums` have as many rows and columns."""
+N_TILE = 4
+"""Tags are read, summed and written by as many."""
 
 
 @pasted
@@ -34,7 +32,7 @@ def n_slots(n_tags):
     return max(n_tags, N_TILE)
 
 
-@step
+@lent
 def groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells):
     """The sentences four by four, in the given order, those of a group with equal transitions.
 
@@ -60,7 +58,7 @@ def groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells
     return n_groups
 
 
-@step
+@lent
 def same_table(scores, first, second, n_values):
     """Whether two transition tables are equal: sentences of a tagger share one."""
     differences = broadcast(0.0)
@@ -74,37 +72,50 @@ def same_table(scores, first, second, n_values):
     return rest == 0 and highest_lane(differences) == 0.0
 
 
-@step
-def lengths_of(word_offsets, members, first):
-    """Number of words of the four sentences from members[first] on; the last is the longest."""
-    a, b, c, d = members[first], members[first + 1], members[first + 2], members[first + 3]
-    return (
+@lent
+def largest_of_two(cells, n_groups):
+    """The most cells of two neighbouring groups."""
+    most = 0
+    for group in range(n_groups):
+        most = max(most, cells[group + 1] - cells[max(group - 1, 0)])
+    return most
+
+
+@lent
+def places_of(part_offsets, word_offsets, members, group):
+    """Where the parts of a group's four sentences start, and their numbers of words."""
+    a, b = members[N_LANES * group], members[N_LANES * group + 1]
+    c, d = members[N_LANES * group + 2], members[N_LANES * group + 3]
+    lengths = (
         word_offsets[a + 1] - word_offsets[a],
         word_offsets[b + 1] - word_offsets[b],
         word_offsets[c + 1] - word_offsets[c],
         word_offsets[d + 1] - word_offsets[d],
     )
+    return (part_offsets[a], part_offsets[b], part_offsets[c], part_offsets[d]), lengths
 
 
-@inlined
-def unary_rows(part_offsets, members, first, lengths, t, n_tags):
+@borrowing
+def rows_of(places, t, n_tags):
     """Where the row of word t starts in each lane's sentence; the last row where it is shorter."""
+    starts, lengths = places
     return (
-        part_offsets[members[first]] + min(t, lengths[0] - 1) * n_tags,
-        part_offsets[members[first + 1]] + min(t, lengths[1] - 1) * n_tags,
-        part_offsets[members[first + 2]] + min(t, lengths[2] - 1) * n_tags,
-        part_offsets[members[first + 3]] + min(t, lengths[3] - 1) * n_tags,
+        starts[0] + min(t, lengths[0] - 1) * n_tags,
+        starts[1] + min(t, lengths[1] - 1) * n_tags,
+        starts[2] + min(t, lengths[2] - 1) * n_tags,
+        starts[3] + min(t, lengths[3] - 1) * n_tags,
     )
 
 
-@inlined
-def tables_of(part_offsets, members, first, n_table):
+@borrowing
+def tables_of(places, n_tags):
     """Where the transitions of each lane's sentence start."""
+    starts, lengths = places
     return (
-        part_offsets[members[first] + 1] - n_table,
-        part_offsets[members[first + 1] + 1] - n_table,
-        part_offsets[members[first + 2] + 1] - n_table,
-        part_offsets[members[first + 3] + 1] - n_table,
+        starts[0] + lengths[0] * n_tags,
+        starts[1] + lengths[1] * n_tags,
+        starts[2] + lengths[2] * n_tags,
+        starts[3] + lengths[3] * n_tags,
     )
 
 
@@ -114,68 +125,56 @@ def shifted(rows, j):
     return rows[0] + j, rows[1] + j, rows[2] + j, rows[3] + j
 
 
-@step
-def read_unary(
-    scores, part_offsets, members, first, lengths, n_tags, shift, ends, ratio, at, values
-):
-    """ratio[t, j] = exp(unary - shift) from `at` on, 0 behind the end of a sentence.
+@borrowing
+def read_columns(values, rows, j):
+    """Lanes of tags j .. j + 3 from the rows of four sentences."""
+    return transpose(
+        load(values, rows[0] + j),
+        load(values, rows[1] + j),
+        load(values, rows[2] + j),
+        load(values, rows[3] + j),
+    )
 
-    Fills shift and ends, the largest score and the number of words of each lane; and, unless
-    `values` is None, values = unary - shift, 0 where that is -inf.
+
+@borrowing
+def write_columns(a, b, c, d, n_tags, direction, at, marginals, expected, lanes, out, rows, j):
+    """Lanes of tags j .. j + 3 to the rows of four sentences.
+
+    Unless `direction` is None, (v - E) p is added, with v from at[lane] + j on, p where the result
+    goes, and E of the lanes from `lanes` on.
     """
-    for k in range(N_LANES):
-        shift[k] = largest(scores, part_offsets[members[first + k]], lengths[k] * n_tags)
-        ends[k] = lengths[k]
-    shifts, last, slots = load(shift, 0), load(ends, 0), n_slots(n_tags)
-    for t in range(lengths[3]):
-        rows = unary_rows(part_offsets, members, first, lengths, t, n_tags)
-        row, is_word = at + t * slots * N_LANES, last > float(t)
-        for j in range(n_tags):
-            # Number by number, not in fours: the exponential hides the loads.
-            value = gather(scores, shifted(rows, j)) - shifts
-            store(ratio, row + j * N_LANES, select(is_word, exponential(value), 0.0))
-            if values is not None:
-                cell = row - at + j * N_LANES
-                store(values, cell, select(value > -np.inf, value, 0.0))
-        for j in range(n_tags, slots):
-            store(ratio, row + j * N_LANES, broadcast(0.0))
-            if values is not None:
-                store(values, row - at + j * N_LANES, broadcast(0.0))
-
-
-@step
-def write_rows(values, part_offsets, members, first, lengths, n_tags, out):
-    """Values from [word, slot, lane] to the unary parts of each lane's sentence.
-
-    From the last word to the first: what a shorter sentence lacks is written to its last row,
-    before what belongs there.
-    """
-    for t in range(lengths[3] - 1, -1, -1):
-        rows = unary_rows(part_offsets, members, first, lengths, t, n_tags)
-        row = t * n_slots(n_tags) * N_LANES
-        whole = n_tags - n_tags % N_LANES
-        for j in range(0, whole, N_LANES):
-            store_four(values, row + j * N_LANES, out, rows, j)
-        for j in range(whole, n_tags):
-            scatter(out, shifted(rows, j), load(values, row + j * N_LANES))
-
-
-@step
-def write_tables(pairs, matrix, stride, part_offsets, members, first, n_tags, out):
-    """out = M * pairs, from [left slot, right slot, lane] to the table of each lane's sentence."""
-    tables = tables_of(part_offsets, members, first, n_tags * n_tags)
-    for i in range(n_tags):
-        row, cell = i * n_slots(n_tags) * N_LANES, i * stride
-        whole = n_tags - n_tags % N_LANES
-        for j in range(0, whole, N_LANES):
-            place = row + j * N_LANES
-            write_four(
-                spread(matrix, cell + j) * load(pairs, place),
-                spread(matrix, cell + j + 1) * load(pairs, place + N_LANES),
-                spread(matrix, cell + j + 2) * load(pairs, place + 2 * N_LANES),
-                spread(matrix, cell + j + 3) * load(pairs, place + 3 * N_LANES),
-                out, tables, i * n_tags + j,
-            )  # fmt: skip
-        for j in range(whole, n_tags):
-            value = spread(matrix, cell + j) * load(pairs, row + j * N_LANES)
-            scatter(out, shifted(tables, i * n_tags + j), value)
+    if n_tags >= N_TILE:
+        a, b, c, d = transpose(a, b, c, d)
+        if direction is not None:
+            a = fma(
+                load(direction, at[0] + j) - spread(expected, lanes + 0),
+                load(marginals, rows[0] + j),
+                a,
+            )
+            b = fma(
+                load(direction, at[1] + j) - spread(expected, lanes + 1),
+                load(marginals, rows[1] + j),
+                b,
+            )
+            c = fma(
+                load(direction, at[2] + j) - spread(expected, lanes + 2),
+                load(marginals, rows[2] + j),
+                c,
+            )
+            d = fma(
+                load(direction, at[3] + j) - spread(expected, lanes + 3),
+                load(marginals, rows[3] + j),
+                d,
+            )
+        store(out, rows[0] + j, a)
+        store(out, rows[1] + j, b)
+        store(out, rows[2] + j, c)
+        store(out, rows[3] + j, d)
+    else:
+        for k in range(n_tags):
+            value, place = a, shifted(rows, j + k)
+            if direction is not None:
+                moved = gather(direction, shifted(at, j + k)) - load(expected, lanes)
+                value = fma(moved, gather(marginals, place), a)
+            scatter(out, place, value)
+            a, b, c = b, c, d

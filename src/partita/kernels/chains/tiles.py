@@ -1,16 +1,24 @@
-"""Sums over tags of four sentences side by side, in tiles whose sums stay in registers.
+"""Sums over tags of sentences side by side, in tiles whose sums stay in registers.
 
 A sum takes four or five cycles to be ready for its next term, and two can be begun in each. So nine
-under way keep the processor busy, and fewer would take as long: there are tiles of nine only, and
-what is left over at an edge is computed by a tile that overlaps the one before.
+under way keep the processor busy, and fewer would take as long. Two groups of sentences share the
+numbers of a table, which leaves time for the other loads: five columns of two groups run at the
+processor's limit, nine of one at five sixths of it. What is left over at an edge is computed by a
+tile that overlaps the one before.
 """
 
-from partita.kernels.chains.side_by_side import N_TILE, n_slots
-from partita.kernels.jit import inlined, pasted, step
+from partita.kernels.chains.side_by_side import N_TILE, n_slots, write_columns
+from partita.kernels.jit import borrowing, lent, pasted
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, spread, store
 
 N_COLUMNS = 9
-"""Tables have at least as many columns; those without a tag hold zeros."""
+"""Of a tile of one group. Tables have at least as many; those without a tag hold zeros."""
+N_COLUMNS_OF_TWO = 5
+"""Of a tile of two groups."""
+N_ROWS = 3
+"""Of a tile of pairs, which has `N_TILE` columns."""
+N_ROWS_TOGETHER = 9
+"""Messages of so many tags, of all words of a group, stay in the first cache."""
 
 
 @pasted
@@ -19,96 +27,80 @@ def table_stride(n_tags):
     return max(n_tags, N_COLUMNS)
 
 
-@inlined
-def messages_times_table(messages, at, table, n_tags, out):
-    """out[j, lane] = sum_i messages[at + i, lane] table[i, j].
+@borrowing
+def add_products(messages, at, table, cell, n_tags, sums):
+    """sums[j] + sum_i messages[at + i] table[cell + i, j] for nine columns: ten loads a step."""
+    stride, (a, b, c, d, e, f, g, h, i) = table_stride(n_tags), sums
+    for k in range(n_tags):
+        message = load(messages, at + k * N_LANES)
+        a = fma(spread(table, cell), message, a)
+        b = fma(spread(table, cell + 1), message, b)
+        c = fma(spread(table, cell + 2), message, c)
+        d = fma(spread(table, cell + 3), message, d)
+        e = fma(spread(table, cell + 4), message, e)
+        f = fma(spread(table, cell + 5), message, f)
+        g = fma(spread(table, cell + 6), message, g)
+        h = fma(spread(table, cell + 7), message, h)
+        i = fma(spread(table, cell + 8), message, i)
+        cell += stride
+    return a, b, c, d, e, f, g, h, i
 
-    Nine columns at a time: nine sums for one load and nine broadcasts of a number.
+
+@borrowing
+def messages_times_table(messages, at, table, still, still_at, moved, n_tags, out, to):
+    """out[to + j, lane] = sum_i messages[at + i, lane] table[i, j].
+
+    Unless `still` is None, still[still_at + i] moved[i, j] is added: the derivative of such a sum.
     """
-    stride, zero = table_stride(n_tags), broadcast(0.0)
-    for column in range(0, stride, N_COLUMNS):
-        first = min(column, stride - N_COLUMNS)
-        a, b, c, d, e, f, g, h, i = zero, zero, zero, zero, zero, zero, zero, zero, zero
-        for k in range(n_tags):
-            message, cell = load(messages, at + k * N_LANES), k * stride + first
-            a = fma(spread(table, cell), message, a)
-            b = fma(spread(table, cell + 1), message, b)
-            c = fma(spread(table, cell + 2), message, c)
-            d = fma(spread(table, cell + 3), message, d)
-            e = fma(spread(table, cell + 4), message, e)
-            f = fma(spread(table, cell + 5), message, f)
-            g = fma(spread(table, cell + 6), message, g)
-            h = fma(spread(table, cell + 7), message, h)
-            i = fma(spread(table, cell + 8), message, i)
-        place = first * N_LANES
+    zero = broadcast(0.0)
+    for column in range(0, n_tags, N_COLUMNS):
+        first = min(column, table_stride(n_tags) - N_COLUMNS)
+        sums = zero, zero, zero, zero, zero, zero, zero, zero, zero
+        sums = add_products(messages, at, table, first, n_tags, sums)
+        if still is not None:
+            sums = add_products(still, still_at, moved, first, n_tags, sums)
+        a, b, c, d, e, f, g, h, i = sums
+        place = to + first * N_LANES
         store_three(out, place, a, b, c)
         store_three(out, place + 3 * N_LANES, d, e, f)
         store_three(out, place + 6 * N_LANES, g, h, i)
 
 
-@inlined
-def moving_times_table(moving, at, table, still, still_at, moved, n_tags, out):
-    """out = moving table + still moved: two such sums in one, for the derivative of the first."""
-    stride, zero = table_stride(n_tags), broadcast(0.0)
-    for column in range(0, stride, N_COLUMNS):
-        first = min(column, stride - N_COLUMNS)
-        a, b, c, d, e, f, g, h, i = zero, zero, zero, zero, zero, zero, zero, zero, zero
-        for k in range(n_tags):
-            cell, message = k * stride + first, load(moving, at + k * N_LANES)
-            other = load(still, still_at + k * N_LANES)
-            a = fma(spread(moved, cell), other, fma(spread(table, cell), message, a))
-            b = fma(spread(moved, cell + 1), other, fma(spread(table, cell + 1), message, b))
-            c = fma(spread(moved, cell + 2), other, fma(spread(table, cell + 2), message, c))
-            d = fma(spread(moved, cell + 3), other, fma(spread(table, cell + 3), message, d))
-            e = fma(spread(moved, cell + 4), other, fma(spread(table, cell + 4), message, e))
-            f = fma(spread(moved, cell + 5), other, fma(spread(table, cell + 5), message, f))
-            g = fma(spread(moved, cell + 6), other, fma(spread(table, cell + 6), message, g))
-            h = fma(spread(moved, cell + 7), other, fma(spread(table, cell + 7), message, h))
-            i = fma(spread(moved, cell + 8), other, fma(spread(table, cell + 8), message, i))
-        place = first * N_LANES
-        store_three(out, place, a, b, c)
-        store_three(out, place + 3 * N_LANES, d, e, f)
-        store_three(out, place + 6 * N_LANES, g, h, i)
+@borrowing
+def add_products_of_two(messages, at, second_at, table, cell, n_tags, sums):
+    """`add_products` of two groups, for five columns: ten sums and seven loads a step."""
+    stride, ((a, b, c, d, e), (f, g, h, i, j)) = table_stride(n_tags), sums
+    for k in range(0, n_tags * N_LANES, N_LANES):
+        first, second = load(messages, at + k), load(messages, second_at + k)
+        factor = spread(table, cell)
+        a, f = fma(factor, first, a), fma(factor, second, f)
+        factor = spread(table, cell + 1)
+        b, g = fma(factor, first, b), fma(factor, second, g)
+        factor = spread(table, cell + 2)
+        c, h = fma(factor, first, c), fma(factor, second, h)
+        factor = spread(table, cell + 3)
+        d, i = fma(factor, first, d), fma(factor, second, i)
+        factor = spread(table, cell + 4)
+        e, j = fma(factor, first, e), fma(factor, second, j)
+        cell += stride
+    return (a, b, c, d, e), (f, g, h, i, j)
 
 
-@pasted
-def add_nine(left, at, right, behind, sums):
-    """sums[i, j] += left[at + i] right[behind + j] for three by three tags: six loads."""
-    (aa, ab, ac), (ba, bb, bc), (ca, cb, cc) = sums
-    a, b, c = load(left, at), load(left, at + N_LANES), load(left, at + 2 * N_LANES)
-    value = load(right, behind)
-    aa, ba, ca = fma(a, value, aa), fma(b, value, ba), fma(c, value, ca)
-    value = load(right, behind + N_LANES)
-    ab, bb, cb = fma(a, value, ab), fma(b, value, bb), fma(c, value, cb)
-    value = load(right, behind + 2 * N_LANES)
-    ac, bc, cc = fma(a, value, ac), fma(b, value, bc), fma(c, value, cc)
-    return (aa, ab, ac), (ba, bb, bc), (ca, cb, cc)
-
-
-@step
-def pair_sums(left, left_at, right, still, still_at, moving, n_terms, n_tags, out):
-    """out[i, j, lane] = sum_t left[t, i, lane] right[t+1, j, lane], from the given places on.
-
-    Unless `still` is None, still[t] moving[t+1] is added: the derivative of such a product.
-    """
-    slots, zero = n_slots(n_tags), broadcast(0.0)
-    stride = slots * N_LANES
-    for row in range(0, slots, N_TILE):
-        i = min(row, slots - N_TILE)
-        for column in range(0, slots, N_TILE):
-            j = min(column, slots - N_TILE)
-            at, other = left_at + i * N_LANES, still_at + i * N_LANES
-            sums = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
-            for t in range(0, n_terms * stride, stride):
-                behind = t + stride + j * N_LANES
-                sums = add_nine(left, at + t, right, behind, sums)
-                if still is not None:
-                    sums = add_nine(still, other + t, moving, behind, sums)
-            cell = (i * slots + j) * N_LANES
-            (aa, ab, ac), (ba, bb, bc), (ca, cb, cc) = sums
-            store_three(out, cell, aa, ab, ac)
-            store_three(out, cell + stride, ba, bb, bc)
-            store_three(out, cell + 2 * stride, ca, cb, cc)
+@borrowing
+def two_times_table(
+    messages, at, second_at, table, still, still_at, second_still_at, moved, n_tags, out, second_to
+):
+    """`messages_times_table` of two groups, to 0 and to `second_to`."""
+    zero = broadcast(0.0)
+    for column in range(0, n_tags, N_COLUMNS_OF_TWO):
+        first = min(column, table_stride(n_tags) - N_COLUMNS_OF_TWO)
+        sums = (zero, zero, zero, zero, zero), (zero, zero, zero, zero, zero)
+        sums = add_products_of_two(messages, at, second_at, table, first, n_tags, sums)
+        if still is not None:
+            sums = add_products_of_two(still, still_at, second_still_at, moved, first, n_tags, sums)
+        (a, b, c, d, e), (f, g, h, i, j) = sums
+        store_five(out, first * N_LANES, a, b, c, d, e)
+        store_five(out, second_to + first * N_LANES, f, g, h, i, j)
 
 
 @pasted
@@ -117,3 +109,71 @@ def store_three(out, cell, a, b, c):
     store(out, cell, a)
     store(out, cell + N_LANES, b)
     store(out, cell + 2 * N_LANES, c)
+
+
+@pasted
+def store_five(out, cell, a, b, c, d, e):
+    """Write five neighbouring lanes to an array."""
+    store_three(out, cell, a, b, c)
+    store(out, cell + 3 * N_LANES, d)
+    store(out, cell + 4 * N_LANES, e)
+
+
+@pasted
+def add_twelve(left, at, right, behind, sums):
+    """sums[i, j] += left[at + i] right[behind + j] for three by four tags: seven loads."""
+    (aa, ab, ac, ad), (ba, bb, bc, bd), (ca, cb, cc, cd) = sums
+    a, b, c = load(left, at), load(left, at + N_LANES), load(left, at + 2 * N_LANES)
+    value = load(right, behind)
+    aa, ba, ca = fma(a, value, aa), fma(b, value, ba), fma(c, value, ca)
+    value = load(right, behind + N_LANES)
+    ab, bb, cb = fma(a, value, ab), fma(b, value, bb), fma(c, value, cb)
+    value = load(right, behind + 2 * N_LANES)
+    ac, bc, cc = fma(a, value, ac), fma(b, value, bc), fma(c, value, cc)
+    value = load(right, behind + 3 * N_LANES)
+    ad, bd, cd = fma(a, value, ad), fma(b, value, bd), fma(c, value, cd)
+    return (aa, ab, ac, ad), (ba, bb, bc, bd), (ca, cb, cc, cd)
+
+
+@lent
+def pair_sums(
+    left, left_at, right, right_at, still, still_at, moving, moving_at, n_terms, n_tags,
+    matrix, tables, direction, at, marginals, expected, lanes, out,
+):  # fmt: skip
+    """out[i, j] = M[i, j] sum_t left[t, i] right[t+1, j], to the tables of each lane's sentence.
+
+    Messages are read from the given places on. Unless `still` is None, still[t] moving[t+1] is
+    added to the terms, the derivative of such a product, and (V - E) p to the tables.
+    """
+    slots, stride, zero = n_slots(n_tags), table_stride(n_tags), broadcast(0.0)
+    width, nothing = slots * N_LANES, (zero, zero, zero, zero)
+    for top in range(0, n_tags, N_ROWS_TOGETHER):
+        for column in range(0, slots, N_TILE):
+            j = min(column, slots - N_TILE)
+            for row in range(top, min(top + N_ROWS_TOGETHER, n_tags), N_ROWS):
+                i = min(row, slots - N_ROWS)
+                before, behind = left_at + i * N_LANES, right_at + width + j * N_LANES
+                sums = nothing, nothing, nothing
+                for t in range(0, n_terms * width, width):
+                    sums = add_twelve(left, before + t, right, behind + t, sums)
+                if still is not None:
+                    before, behind = still_at + i * N_LANES, moving_at + width + j * N_LANES
+                    for t in range(0, n_terms * width, width):
+                        sums = add_twelve(still, before + t, moving, behind + t, sums)
+                cell, place = i * stride + j, i * n_tags + j
+                for_rows = n_tags, direction, at, marginals, expected, lanes, out, tables
+                write_row(matrix, cell, sums[0], place, *for_rows)
+                if i + 1 < n_tags:
+                    write_row(matrix, cell + stride, sums[1], place + n_tags, *for_rows)
+                if i + 2 < n_tags:
+                    write_row(matrix, cell + 2 * stride, sums[2], place + 2 * n_tags, *for_rows)
+
+
+@borrowing
+def write_row(
+    matrix, cell, sums, place, n_tags, direction, at, marginals, expected, lanes, out, tables
+):  # fmt: skip
+    """Four columns of a row of M, times their sums, to the tables of four sentences."""
+    a, b = spread(matrix, cell) * sums[0], spread(matrix, cell + 1) * sums[1]
+    c, d = spread(matrix, cell + 2) * sums[2], spread(matrix, cell + 3) * sums[3]
+    write_columns(a, b, c, d, n_tags, direction, at, marginals, expected, lanes, out, tables, place)

@@ -4,11 +4,11 @@ A square of four by four is read in four loads and turned in eight instructions;
 would take sixteen loads and twelve instructions.
 """
 
-from partita.kernels.jit import inlined
+from partita.kernels.jit import borrowing
 from partita.kernels.simd.lanes import N_LANES, load, store, transpose
 
 
-@inlined
+@borrowing
 def load_four(values, rows, shift, out, to):
     """Lanes of the numbers at `shift` .. `shift` + 3 behind the beginnings of four rows."""
     a, b, c, d = transpose(
@@ -23,7 +23,7 @@ def load_four(values, rows, shift, out, to):
     store(out, to + 3 * N_LANES, d)
 
 
-@inlined
+@borrowing
 def store_four(values, at, out, rows, shift):
     """The reverse: four lanes to the numbers at `shift` .. `shift` + 3 of four rows.
 
@@ -38,7 +38,7 @@ def store_four(values, at, out, rows, shift):
     )  # fmt: skip
 
 
-@inlined
+@borrowing
 def write_four(a, b, c, d, out, rows, shift):
     """As `store_four`, from registers."""
     a, b, c, d = transpose(a, b, c, d)

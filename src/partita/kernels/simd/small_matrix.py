@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from partita.kernels.jit import inlined
+from partita.kernels.jit import borrowing
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
@@ -19,19 +19,19 @@ from partita.kernels.simd.lanes import (
 )
 
 
-@inlined
+@borrowing
 def padded_width(n_values):
     """A number of values rounded up to whole SIMD lanes."""
     return (n_values + N_LANES - 1) // N_LANES * N_LANES
 
 
-@inlined
+@borrowing
 def highest_lane(lanes):
     """The largest of the lanes."""
     return max(max(lane(lanes, 0), lane(lanes, 1)), max(lane(lanes, 2), lane(lanes, 3)))
 
 
-@inlined
+@borrowing
 def largest(scores, first, n_values):
     """The largest of scores[first : first + n_values]; 0 if all are -inf, or there are none."""
     highest = -np.inf
@@ -47,7 +47,7 @@ def largest(scores, first, n_values):
     return highest if highest > -np.inf else 0.0
 
 
-@inlined
+@borrowing
 def weights(scores, first, n_values, shift, out, at):
     """out[at:] = exp(scores[first:] - shift)."""
     if n_values < N_LANES:
@@ -61,7 +61,7 @@ def weights(scores, first, n_values, shift, out, at):
         store(out, at + k, exponential(load(scores, first + k) - shift))
 
 
-@inlined
+@borrowing
 def vector_times_matrix(vector, at, n_rows, matrix, cell, stride, width, out, out_at):
     """out[j] = sum_i vector[i] matrix[i, j] for j < width, a multiple of the lanes.
 
@@ -84,7 +84,7 @@ def vector_times_matrix(vector, at, n_rows, matrix, cell, stride, width, out, ou
         column += N_LANES
 
 
-@inlined
+@borrowing
 def three_lanes(vector, at, n_rows, matrix, cell, stride, out, out_at):
     """Twelve columns of `vector_times_matrix`."""
     zero = broadcast(0.0)
@@ -99,7 +99,7 @@ def three_lanes(vector, at, n_rows, matrix, cell, stride, out, out_at):
     store(out, out_at + 2 * N_LANES, c)
 
 
-@inlined
+@borrowing
 def six_lanes(vector, at, n_rows, matrix, cell, stride, out, out_at):
     """Twenty-four columns of `vector_times_matrix`: enough sums to hide the latency of fma."""
     zero = broadcast(0.0)
