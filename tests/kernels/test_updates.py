@@ -42,7 +42,8 @@ def test_lanes_follow_the_formulas(method, has_penalty, l1):
         share += rng.random(N_WEIGHTS).astype(np.float32) + 1.0
     penalty = (0.2, l1) if has_penalty else (0.0, 0.0)
     update = updates.Update(0.5, *penalty, rate=0.1, age=3.0)
-    means_of = updates.Means(0.9, 0.99, 1e-8)
+    kinds = {"sgd": updates.SGD, "adagrad": updates.ADAGRAD, "adam": updates.ADAM}
+    means_of = updates.Method(kinds[method], 0.9, 0.99, 1e-8)
     weights, drift, means, gradient = rng.normal(size=(4, N_WEIGHTS))
     squares = rng.random(N_WEIGHTS)
     gradient[rng.random(N_WEIGHTS) < 0.3] = 0.0
@@ -57,11 +58,10 @@ def test_lanes_follow_the_formulas(method, has_penalty, l1):
     cleared, given = padded(gradient), np.zeros(0, dtype=np.float32)
     if has_penalty:
         given = padded(share).astype(np.float32)
-    move = {"sgd": updates.sgd, "adagrad": updates.adagrad, "adam": updates.adam}[method]
-    memory = arrays[2 : {"sgd": 2, "adagrad": 3, "adam": 4}[method]]
-    rest = (means_of,) if method == "adam" else ()
+    n_used = {"sgd": 2, "adagrad": 3, "adam": 4}[method]
+    vectors = updates.Vectors(*arrays[:n_used], *[np.zeros(0)] * (4 - n_used))
     held = [sys.getrefcount(array) for array in (cleared, *arrays)]
-    found = move(TOUCHED, cleared, given, update, *rest, *arrays[:2], *memory)
+    found = updates.move(TOUCHED, cleared, given, update, means_of, vectors)
     # A reference that is lost in compiled code would keep a vector for ever.
     assert [sys.getrefcount(array) for array in (cleared, *arrays)] == held
 
@@ -73,6 +73,38 @@ def test_lanes_follow_the_formulas(method, has_penalty, l1):
     np.testing.assert_allclose(arrays[1][:N_WEIGHTS], moved, rtol=1e-13, atol=1e-15)
     still = ~np.isin(np.arange(N_WEIGHTS) // updates.WIDTH, TOUCHED)
     np.testing.assert_array_equal(cleared[:N_WEIGHTS], np.where(still, gradient, 0.0))
+
+
+@pytest.mark.parametrize("method", [updates.SGD, updates.ADAGRAD, updates.ADAM])
+def test_all_blocks_are_those_whose_gradient_is_not_zero(method):
+    rng = np.random.default_rng(2)
+    arrays = [padded(vector) for vector in rng.random((4, N_WEIGHTS))]
+    gradient = np.zeros(N_WEIGHTS)
+    # Squares of so small a number are 0, and it is none.
+    gradient[[3, 17, 44]] = 1.0, 1e-200, -1.0
+    update, rest = updates.Update(1.0, 0.0, 0.0, 0.1, 0.0), updates.Method(method, 0.9, 0.9, 0.1)
+    both = []
+    for move in (
+        lambda *rest: updates.move(TOUCHED, *rest),
+        lambda *rest: updates.move_all(0, 3, *rest) + updates.move_all(3, 6, *rest),
+    ):
+        vectors = updates.Vectors(*(array.copy() for array in arrays))
+        cleared, share = padded(gradient), np.zeros(0, dtype=np.float32)
+        both.append((move(cleared, share, update, rest, vectors), *vectors))
+        assert not cleared.any()
+    for left, right in zip(*both, strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+def test_marks_are_where_a_gradient_is():
+    gradient = np.zeros(N_WEIGHTS)
+    gradient[[2, 17, 44]] = 1.0, 1e-200, -1.0
+    marked, visits = padded(gradient), np.ones(N_WEIGHTS, dtype=np.uint32)
+    touched = np.zeros(6, dtype=np.bool_)
+    updates.mark(marked, visits, touched)
+    assert np.flatnonzero(touched).tolist() == [0, 2, 5]
+    np.testing.assert_array_equal(visits, 1 + (gradient != 0.0))
+    assert not marked.any()
 
 
 def test_bits_are_blocks():

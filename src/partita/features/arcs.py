@@ -37,6 +37,8 @@ class ArcFeatures(FeatureMap):
         The logarithm of the number of weights, 3 to 28.
     """
 
+    is_spread = True
+
     def __init__(
         self, trees: Trees | SiblingTrees, keys: Keys, first_nodes: IntArray, n_bits: int
     ) -> None:

@@ -7,6 +7,7 @@ from itertools import pairwise, starmap
 import numpy as np
 
 from partita.arrays import FloatArray
+from partita.features.columns import ColumnBlock
 
 
 class FeatureMap(ABC):
@@ -21,6 +22,8 @@ class FeatureMap(ABC):
 
     n_parts: int
     n_weights: int
+    is_spread: bool = False
+    """Whether a batch has features all over the weights, as where these are places of hashes."""
 
     @abstractmethod
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
@@ -29,6 +32,13 @@ class FeatureMap(ABC):
     @abstractmethod
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
         """out += Fᵀ score_gradient; score_gradient (n_parts,), out (n_weights,)."""
+
+    def columns(self) -> tuple[ColumnBlock, ...] | None:
+        """Its features by weight, where they are rows of attributes; None where they are not.
+
+        For mini-batches, which then need no gradient as long as the weights.
+        """
+        return None if self.n_weights else ()
 
     def scores(self, weights: FloatArray) -> FloatArray:
         """F weights: the flat scores of the batch, (n_parts,)."""
@@ -61,6 +71,7 @@ class JoinedFeatures(FeatureMap):
         self.maps = tuple(maps)
         self.n_parts = sizes.pop()
         self.n_weights = sum(features.n_weights for features in maps)
+        self.is_spread = any(features.is_spread for features in maps)
         ends = np.cumsum([0, *(features.n_weights for features in maps)]).tolist()
         self._blocks = list(starmap(slice, pairwise(ends)))
 
@@ -77,6 +88,19 @@ class JoinedFeatures(FeatureMap):
         """out_m += F_mᵀ score_gradient for every map m."""
         for features, block in zip(self.maps, self.split(out), strict=True):
             features.add_gradient(score_gradient, block)
+
+    def columns(self) -> tuple[ColumnBlock, ...] | None:
+        """Those of all maps, if each has them."""
+        found = [features.columns() for features in self.maps]
+        return (
+            tuple(
+                each.shifted(block.start)
+                for columns, block in zip(found, self._blocks, strict=True)
+                for each in columns or ()
+            )
+            if None not in found
+            else None
+        )
 
 
 class RepeatedFeatures(FeatureMap):

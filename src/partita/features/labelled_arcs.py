@@ -23,6 +23,7 @@ class SharedArcs(FeatureMap):
     def __init__(self, features: FeatureMap, n_labels: int) -> None:
         self.features, self.n_labels = features, n_labels
         self.n_parts, self.n_weights = features.n_parts * n_labels, features.n_weights
+        self.is_spread = features.is_spread
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """The same for all labels of an arc."""

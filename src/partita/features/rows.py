@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 
 from partita.arrays import FloatArray
 from partita.features.base import FeatureMap
+from partita.features.columns import ColumnBlock, sorted_by_attribute
 from partita.kernels.features import rows as features_rows
 from partita.text.attributes import Attributes
 
@@ -55,6 +56,11 @@ class RowFeatures(FeatureMap):
         features_rows.scatter(
             score_gradient, self.width, rows.ids, rows.values, rows.offsets, self._starts, out
         )
+
+    def columns(self) -> tuple[ColumnBlock, ...]:
+        """The rows of each attribute."""
+        columns = sorted_by_attribute(self.attributes, self._starts)
+        return (ColumnBlock(0, self.width, self.n_attributes, columns),)
 
     def _check(self) -> None:
         """The kernels check nothing, so that what goes into them is checked here, once."""

@@ -80,6 +80,8 @@ class SiblingFeatures(FeatureMap):
     for a pair of modifiers. Arcs have no features here.
     """
 
+    is_spread = True
+
     def __init__(
         self, trees: SiblingTrees, keys: SiblingKeys, first_nodes: IntArray, n_bits: int
     ) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.objectives.base import Objective, Sum, as_sum
-from partita.training.batches import Batch, BatchSizes, check_batches
+from partita.training.batches import Batch, BatchSizes, check_batches, pulled_back
 from partita.training.digests import digest
 from partita.training.running import RunningTotals
 from partita.training.shards import StoredBatches
@@ -22,13 +22,14 @@ from partita.training.summation import (
     Part,
     Request,
     Sums,
+    added,
     feature_counts,
     sum_all,
     sum_by_shard,
     total,
 )
-from partita.training.support import Support, find_support
-from partita.training.threads import n_cores
+from partita.training.support import BatchColumns, Support, find_support
+from partita.training.threads import in_threads, n_cores
 from partita.training.workers import Workers
 
 MOST_SHARDS = 1024
@@ -107,6 +108,26 @@ class Corpus(ABC):
         """For mini-batches: which weights each batch touches."""
 
     @property
+    def columns(self) -> BatchColumns | None:
+        """For mini-batches: the features of each batch by attribute, where that serves them."""
+        return None
+
+    @property
+    def touches_all(self) -> bool:
+        """For mini-batches: whether each batch touches weights all over."""
+        return False
+
+    def score_gradients(
+        self,
+        weights: FloatArray,
+        indices: Sequence[int],
+        iteration: int,
+        running: RunningTotals,
+    ) -> tuple[float, list[FloatArray | None]]:
+        """As `add_mini_batch`, with the gradients by the scores; of a corpus with `columns`."""
+        raise NotImplementedError
+
+    @property
     @abstractmethod
     def digest(self) -> str:
         """Tells its batches from others: structures, features, targets, sample weights."""
@@ -161,8 +182,23 @@ class Corpus(ABC):
         Terms whose slope depends on their totals have that of the running ones, which are brought
         up to date; their loss, in which no batch has a share, is left out (`running_loss`).
         """
+        return self._loss_of_visit(
+            indices,
+            iteration,
+            running,
+            lambda names, slopes: self.add_gradient(weights, indices, names, slopes, out),
+        )
+
+    def _loss_of_visit(
+        self,
+        indices: Sequence[int],
+        iteration: int,
+        running: RunningTotals,
+        ask: Callable[[Sequence[str], Mapping[str, FloatArray]], dict[str, FloatArray]],
+    ) -> float:
+        """The loss of some batches, whose statistics are asked for with slopes."""
         _, slopes = self._loss(running.totals, iteration)
-        statistics = self.add_gradient(weights, indices, self._active(iteration), slopes, out)
+        statistics = ask(self._active(iteration), slopes)
         running.visit(indices, statistics)
         own = {name: found for name, found in statistics.items() if name not in running.totals}
         return self._loss(own, iteration)[0]
@@ -183,7 +219,7 @@ class Corpus(ABC):
         wanted = max(min(ratio, MANY_SHARDS), min(ratio // 16, MOST_SHARDS))
         return max(1, min(wanted, len(self.batch_sizes)))
 
-    @property
+    @cached_property
     def terms(self) -> dict[str, Objective]:
         """The objective of each term, by name."""
         objectives = (term.objective for term in self.objective.terms)
@@ -288,6 +324,41 @@ class MemoryCorpus(Corpus):
         return (
             self.batches.digest if isinstance(self.batches, StoredBatches) else digest(self.batches)
         )
+
+    def score_gradients(
+        self,
+        weights: FloatArray,
+        indices: Sequence[int],
+        iteration: int,
+        running: RunningTotals,
+    ) -> tuple[float, list[FloatArray | None]]:
+        """The loss of some batches, and their gradients with respect to the scores."""
+        gradients: list[FloatArray | None] = []
+
+        def ask(names: Sequence[str], slopes: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+            objectives = {name: self.terms[name] for name in names}
+            each = in_threads(
+                lambda index: self.batches[index].statistics(weights, objectives),
+                indices,
+                n_threads=self.n_threads,
+            )
+            gradients.extend(pulled_back(found, slopes) if found else None for found in each)
+            only = ({name: value for name, (value, _) in found.items()} for found in each)
+            return added(only, objectives)
+
+        return self._loss_of_visit(indices, iteration, running, ask), gradients
+
+    @cached_property
+    def columns(self) -> BatchColumns | None:
+        """The features by attribute, if they are rows of attributes, and in memory."""
+        if isinstance(self.batches, StoredBatches):
+            return None
+        return BatchColumns.of(batch.features for batch in self.batches)
+
+    @property
+    def touches_all(self) -> bool:
+        """Whether each batch touches weights all over."""
+        return self.batches[0].features.is_spread
 
     @cached_property
     def support(self) -> Support:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from partita.arrays import Array, FloatArray, IntArray, SingleArray
 from partita.features.base import FeatureMap
+from partita.features.columns import ColumnBlock
 from partita.kernels.weights import updates
 from partita.training.interruption import break_if_interrupted
 
@@ -42,6 +43,49 @@ class Support:
         return shares
 
 
+@dataclass(frozen=True)
+class BatchColumns:
+    """The features of each batch by attribute, where all batches have rows of the same weights."""
+
+    blocks: tuple[tuple[ColumnBlock, ...], ...]
+
+    @classmethod
+    def of(cls, maps: Iterable[FeatureMap]) -> "BatchColumns | None":
+        """None where features are no rows of attributes, or batches have not the same ones."""
+        found: list[tuple[ColumnBlock, ...]] = []
+        for features in maps:
+            break_if_interrupted()
+            blocks = features.columns()
+            if blocks is None or (found and _layouts(blocks) != _layouts(found[0])):
+                return None
+            found.append(blocks)
+        return cls(tuple(found))
+
+    @cached_property
+    def shares(self) -> list[SingleArray]:
+        """As `Support.shares`, a number for each attribute of each block of weights."""
+        shares = []
+        for of_batches in zip(*self.blocks, strict=True):
+            visits = np.zeros(of_batches[0].n_attributes, dtype=np.int64)
+            for block in of_batches:
+                visits[block.columns.attributes] += 1
+            share = np.zeros(len(visits), dtype=np.float32)
+            np.divide(
+                float(len(self.blocks)), visits, out=share, where=visits > 0, casting="same_kind"
+            )
+            shares.append(share)
+        return shares
+
+    @property
+    def no_shares(self) -> list[SingleArray]:
+        """Where there is no penalty."""
+        return [np.zeros(0, dtype=np.float32)] * len(self.blocks[0])
+
+
+def _layouts(blocks: Iterable[ColumnBlock]) -> list[tuple[int, int, int]]:
+    return [block.layout for block in blocks]
+
+
 def padded(vector: Array) -> FloatArray:
     """A copy of a vector with zeros behind it, up to whole blocks: what `updates` works on.
 
@@ -67,12 +111,12 @@ def find_support(maps: Iterable[FeatureMap], n_weights: int) -> Support:
 
     Positive random numbers almost surely cancel only where the features themselves cancel.
     """
-    gradient, visits = np.zeros(n_weights), np.zeros(n_weights, dtype=np.uint32)
+    gradient, visits = np.zeros(padded_size(n_weights)), np.zeros(n_weights, dtype=np.uint32)
     rng = np.random.default_rng(0)
     bits = []
     for features in maps:
         break_if_interrupted()
-        features.add_gradient(rng.random(features.n_parts) + 1.0, gradient)
+        features.add_gradient(rng.random(features.n_parts) + 1.0, gradient[:n_weights])
         touched = np.zeros(-(-n_weights // updates.WIDTH), dtype=np.bool_)
         updates.mark(gradient, visits, touched)
         bits.append(np.packbits(touched))

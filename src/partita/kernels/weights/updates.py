@@ -15,17 +15,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from partita.arrays import Array
 from partita.kernels.jit import borrowing, kernel
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
     load,
     load_single,
+    maximum,
     select,
     square_root,
     store,
     total,
 )
+from partita.kernels.simd.partial import load_some, store_some
 from partita.kernels.simd.prefetch import prefetch
 
 WIDTH = 8
@@ -46,15 +49,32 @@ class Update(NamedTuple):
     """Steps that the average already covers; 0 before it begins."""
 
 
-class Means(NamedTuple):
-    """How Adam takes its means."""
+SGD, ADAGRAD, ADAM = range(3)
 
-    momentum: float
+
+class Method(NamedTuple):
+    """Which method it is, and how Adam takes its means."""
+
+    kind: int
+    """`SGD`, `ADAGRAD` or `ADAM`."""
+    momentum: float = 0.0
     """Share of the old mean gradient that is kept."""
-    decay: float
+    decay: float = 0.0
     """Share of the old mean square that is kept."""
-    floor: float
+    floor: float = 0.0
     """Added to the root of the mean square, so that a tiny one makes no huge step."""
+
+
+class Vectors(NamedTuple):
+    """What a step changes; all (n_weights,) or more. What a method has no use for may be empty."""
+
+    weights: Array
+    drift: Array
+    """Sum of the moves times the age at each, from which the average follows."""
+    squares: Array
+    """Of the gradients: sums (AdaGrad), or running means (Adam)."""
+    means: Array
+    """Of the gradients (Adam)."""
 
 
 def byte_places():
@@ -63,14 +83,27 @@ def byte_places():
     return np.argsort(~is_set, axis=1, kind="stable"), is_set.sum(axis=1)
 
 
+@borrowing
+def is_zero(array, block):
+    """Whether a block of an array is all 0."""
+    values, others = load(array, block * WIDTH), load(array, block * WIDTH + N_LANES)
+    return total(maximum(values, -values) + maximum(others, -others)) == 0.0
+
+
 @kernel
 def mark(gradient, visits, touched):
-    """touched[b] = whether a gradient in block b differs from 0; counts visits; clears gradient."""
-    for j in range(gradient.size):
-        if gradient[j] != 0.0:
-            visits[j] += 1
-            touched[j // WIDTH] = True
-            gradient[j] = 0.0
+    """touched[b] = whether a gradient in block b differs from 0; counts visits; clears gradient.
+
+    The gradient is padded with zeros to whole blocks.
+    """
+    for block in range(touched.size):
+        if is_zero(gradient, block):
+            continue
+        touched[block] = True
+        for j in range(block * WIDTH, min((block + 1) * WIDTH, visits.size)):
+            if gradient[j] != 0.0:
+                visits[j] += 1
+                gradient[j] = 0.0
 
 
 @kernel
@@ -98,124 +131,94 @@ def shrunk(value, threshold):
 
 
 @borrowing
-def penalised(values, old, share, update, j):
-    """The gradient of the mean loss and of the L2 penalty."""
-    g = update.normaliser * values
-    if len(share) > 0:
-        g = g + update.l2 * load_single(share, j) * old
-    return g
-
-
-@borrowing
-def put(weights, drift, share, update, j, old, step, rate, is_still):
-    """Write old - step, shrunk by the L1 penalty at its rate, where the gradient is not 0."""
+def put(j, count, old, step, threshold, is_still, update, vectors):
+    """Write old - step, shrunk by the L1 penalty, where the gradient is not 0."""
     moved = old - step
     if update.l1 > 0.0:
-        moved = shrunk(moved, rate * update.l1 * load_single(share, j))
+        moved = shrunk(moved, threshold)
     moved = select(is_still, old, moved)
-    store(weights, j, moved)
+    store_some(vectors.weights, j, moved, count)
     if update.age > 0.0:
-        store(drift, j, load(drift, j) + update.age * (moved - old))
+        drift = load_some(vectors.drift, j, count)
+        store_some(vectors.drift, j, drift + update.age * (moved - old), count)
 
 
 @borrowing
-def sgd_lanes(j, gradient, share, update, weights, drift):
-    """The step of one vector of weights; gives the squares of its gradient."""
-    values, old = load(gradient, j), load(weights, j)
+def follow(j, count, values, share, update, method, vectors):
+    """The step of up to four weights from j on; gives the squares of their gradient.
+
+    With `values` the gradient, 0 behind the first `count`, and g = normaliser values + l2 share
+    weights, where `values` is not 0:
+
+        SGD      weights -= rate g
+        AdaGrad  squares += g², weights -= rate / sqrt(squares) g
+        Adam     squares and means of g are running means, weights -= rate / (sqrt(squares) + floor)
+                 means; `rate` includes the correction of both for their start at 0
+
+    and the L1 penalty moves weights towards 0, by l1 share times the factor of g, or of its mean.
+    """
+    old = load_some(vectors.weights, j, count)
     is_still = values == 0.0
-    g = select(is_still, 0.0, penalised(values, old, share, update, j))
-    put(weights, drift, share, update, j, old, update.rate * g, broadcast(update.rate), is_still)
-    store(gradient, j, broadcast(0.0))
+    g = select(is_still, 0.0, update.normaliser * values + update.l2 * share * old)
+    along, rate = g, broadcast(update.rate)
+    if method.kind == ADAGRAD:
+        square = load_some(vectors.squares, j, count) + g * g
+        store_some(vectors.squares, j, square, count)
+        # A gradient whose square underflows to 0 is too small to step along.
+        rate = select(square > 0.0, update.rate / square_root(square), 0.0)
+    elif method.kind == ADAM:
+        mean, square = load_some(vectors.means, j, count), load_some(vectors.squares, j, count)
+        along = method.momentum * mean + (1.0 - method.momentum) * g
+        new = method.decay * square + (1.0 - method.decay) * g * g
+        store_some(vectors.means, j, select(is_still, mean, along), count)
+        store_some(vectors.squares, j, select(is_still, square, new), count)
+        rate = update.rate / (square_root(new) + method.floor)
+    put(j, count, old, rate * along, rate * update.l1 * share, is_still, update, vectors)
     return g * g
 
 
 @borrowing
-def adagrad_lanes(j, gradient, share, update, weights, drift, squares):
-    """As `sgd_lanes`."""
-    values, old = load(gradient, j), load(weights, j)
-    is_still = values == 0.0
-    g = select(is_still, 0.0, penalised(values, old, share, update, j))
-    so_far = load(squares, j) + g * g
-    store(squares, j, so_far)
-    # A gradient whose square underflows to 0 is too small to step along.
-    rate = select(so_far > 0.0, update.rate / square_root(so_far), 0.0)
-    put(weights, drift, share, update, j, old, rate * g, rate, is_still)
-    store(gradient, j, broadcast(0.0))
-    return g * g
+def fetch(array, block):
+    """Ask for a block of an array, unless that is empty."""
+    if len(array) > 0:
+        prefetch(array, block * WIDTH)
 
 
 @borrowing
-def adam_lanes(j, gradient, share, update, weights, drift, squares, means, means_of):
-    """As `sgd_lanes`."""
-    values, old = load(gradient, j), load(weights, j)
-    is_still = values == 0.0
-    g = select(is_still, 0.0, penalised(values, old, share, update, j))
-    mean, square = load(means, j), load(squares, j)
-    new_mean = means_of.momentum * mean + (1.0 - means_of.momentum) * g
-    new_square = means_of.decay * square + (1.0 - means_of.decay) * g * g
-    store(means, j, select(is_still, mean, new_mean))
-    store(squares, j, select(is_still, square, new_square))
-    rate = update.rate / (square_root(new_square) + means_of.floor)
-    put(weights, drift, share, update, j, old, rate * new_mean, rate, is_still)
-    store(gradient, j, broadcast(0.0))
-    return g * g
-
-
-@borrowing
-def fetch(array, touched, place):
-    """Ask for the block of an array that is `AHEAD` places further on."""
-    prefetch(array, touched[min(place + AHEAD, touched.size - 1)] * WIDTH)
+def move_block(block, gradient, share, update, method, vectors):
+    """The step of one block; clears its gradient."""
+    sums = broadcast(0.0)
+    for part in range(0, WIDTH, N_LANES):
+        j = block * WIDTH + part
+        paid = load_single(share, j) if len(share) > 0 else broadcast(0.0)
+        sums = sums + follow(j, N_LANES, load(gradient, j), paid, update, method, vectors)
+        store(gradient, j, broadcast(0.0))
+    return sums
 
 
 @kernel
-def sgd(touched, gradient, share, update, weights, drift):
-    """weights_j -= rate g_j, g_j = normaliser gradient_j + l2 share_j weights_j, then shrunk by L1.
+def move(touched, gradient, share, update, method, vectors):
+    """One step of the weights in the blocks `touched`; gives the squared norm of g (see `follow`).
 
-    drift_j += age (new - old weights_j), from which the average follows. Returns sum_j g_j².
-    All arrays but `touched` are (n_weights,), padded with zeros to whole blocks.
+    All arrays are (n_weights,), padded with zeros to whole blocks.
     """
     sums = broadcast(0.0)
     for place in range(touched.size):
-        fetch(gradient, touched, place)
-        fetch(weights, touched, place)
-        fetch(share, touched, place)
-        for part in range(0, WIDTH, N_LANES):
-            j = touched[place] * WIDTH + part
-            sums = sums + sgd_lanes(j, gradient, share, update, weights, drift)
+        later = touched[min(place + AHEAD, touched.size - 1)]
+        fetch(gradient, later)
+        fetch(share, later)
+        fetch(vectors.weights, later)
+        fetch(vectors.squares, later)
+        fetch(vectors.means, later)
+        sums = sums + move_block(touched[place], gradient, share, update, method, vectors)
     return total(sums)
 
 
 @kernel
-def adagrad(touched, gradient, share, update, weights, drift, squares):
-    """As `sgd`, the rate of each weight divided by the root of its squared gradients so far."""
+def move_all(begin, end, gradient, share, update, method, vectors):
+    """`move` of the blocks from `begin` to `end` whose gradient is not all 0."""
     sums = broadcast(0.0)
-    for place in range(touched.size):
-        fetch(gradient, touched, place)
-        fetch(weights, touched, place)
-        fetch(share, touched, place)
-        fetch(squares, touched, place)
-        for part in range(0, WIDTH, N_LANES):
-            j = touched[place] * WIDTH + part
-            sums = sums + adagrad_lanes(j, gradient, share, update, weights, drift, squares)
-    return total(sums)
-
-
-@kernel
-def adam(touched, gradient, share, update, means_of, weights, drift, squares, means):
-    """As `sgd`, with running means of the gradient and of its square (taken when visited).
-
-    `rate` includes the correction of both means for their start at 0.
-    """
-    sums = broadcast(0.0)
-    for place in range(touched.size):
-        fetch(gradient, touched, place)
-        fetch(weights, touched, place)
-        fetch(share, touched, place)
-        fetch(squares, touched, place)
-        fetch(means, touched, place)
-        for part in range(0, WIDTH, N_LANES):
-            j = touched[place] * WIDTH + part
-            sums = sums + adam_lanes(
-                j, gradient, share, update, weights, drift, squares, means, means_of
-            )
+    for block in range(begin, end):
+        if not is_zero(gradient, block):
+            sums = sums + move_block(block, gradient, share, update, method, vectors)
     return total(sums)

@@ -13,17 +13,16 @@ exactly 0, since every mini-batch moves them off it again. For a sparse model us
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
-from partita.arrays import FloatArray, IntArray, SingleArray
+from partita.arrays import FloatArray
 from partita.kernels.weights import updates
 from partita.training.corpus import Corpus
+from partita.training.mini_batches import mini_batches
 from partita.training.optimisers.base import Optimiser, Problem, State, share_of
 from partita.training.optimisers.schedules import InverseTime, Rate, as_rate
 from partita.training.support import padded
-from partita.training.threads import in_threads
 
 
 @dataclass(frozen=True)
@@ -44,22 +43,6 @@ class StochasticState(State):
     def vectors(self) -> tuple[FloatArray, ...]:
         """The average's drift and the memory."""
         return (self.drift, *self.memory)
-
-
-CHUNK = 2**12
-"""Blocks of weights that a thread moves at a time."""
-
-
-class Step(NamedTuple):
-    """A mini-batch's gradient, and how to follow it: first arguments of `weights.updates`."""
-
-    blocks: IntArray
-    """Where the gradient can differ from 0."""
-    gradient: FloatArray
-    """Cleared by the step; `padded`, as all vectors of a pass."""
-    share: SingleArray
-    """For each weight, the share of the penalty to be paid at a visit; empty without a penalty."""
-    update: updates.Update
 
 
 @dataclass(frozen=True)
@@ -104,11 +87,12 @@ class Stochastic(Optimiser[StochasticState]):
         """How many vectors the method remembers."""
 
     @abstractmethod
-    def move(self, step: Step, state: StochasticState) -> float:
-        """One step, in place: moves the state's weights; gives the squared norm of the gradient.
+    def method(self) -> updates.Method:
+        """What a step does; see `updates.follow`."""
 
-        The state's vectors are `padded`.
-        """
+    def correction(self, number: int) -> float:
+        """Times the rate of a step, counted from 1."""
+        return 1.0
 
     def accepts(self, state: StochasticState) -> bool:
         """It remembers as much as the method needs."""
@@ -128,31 +112,31 @@ class Stochastic(Optimiser[StochasticState]):
         rng = np.random.default_rng([problem.seed, state.iteration])
         order = rng.permutation(len(corpus.batch_sizes)).tolist()
         n_weights, averages = corpus.n_weights, self._averages(state)
-        # Asked for first: finding the support needs a gradient of its own.
-        support, share = corpus.support, _share_of_penalty(problem, corpus)
+        mini = mini_batches(
+            corpus, state.weights, state.iteration, problem.penalty,
+            batches_per_step=self.batches_per_step,
+        )  # fmt: skip
         new = _padded(state, averages)
-        gradient = np.zeros(len(new.weights))
-        running = corpus.running_totals(state.weights, state.iteration)
-        loss = squares = 0.0
+        vectors, method = _vectors(new), self.method()
+        n_steps, n_averaged, loss, squares = state.n_steps, state.n_averaged, 0.0, 0.0
         for start in range(0, len(order), self.batches_per_step):
             chosen = order[start : start + self.batches_per_step]
-            loss += corpus.add_mini_batch(
-                new.weights[:n_weights], chosen, state.iteration, running, gradient[:n_weights]
-            )
-            update = self._update(problem, corpus, chosen, new)
-            step = Step(support.blocks(chosen), gradient, share, update)
-            squares += self._moved(step, new, corpus.n_threads)
-            new = replace(new, n_steps=new.n_steps + 1, n_averaged=new.n_averaged + averages)
+            loss += mini.loss(new.weights[:n_weights], chosen)
+            update = self._update(problem, corpus, chosen, n_steps, n_averaged)
+            squares += mini.move(update, method, vectors)
+            n_steps, n_averaged = n_steps + 1, n_averaged + averages
             corpus.watcher((start + len(chosen)) / len(order))
         weights = new.weights[:n_weights]
-        loss += corpus.running_loss(running, state.iteration)
+        loss += mini.final_loss()
         loss += problem.penalty.smooth(weights) + problem.penalty.absolute(weights)
         return replace(
             new,
             iteration=state.iteration + 1,
             weights=weights,
             loss=loss,
-            gradient_norm=float(np.sqrt(squares / (new.n_steps - state.n_steps))),
+            gradient_norm=float(np.sqrt(squares / (n_steps - state.n_steps))),
+            n_steps=n_steps,
+            n_averaged=n_averaged,
             drift=new.drift[:n_weights],
             memory=tuple(vector[:n_weights] for vector in new.memory),
             fall=state.loss - loss,
@@ -195,14 +179,13 @@ class Stochastic(Optimiser[StochasticState]):
         average += state.weights
         return average
 
-    def _moved(self, step: Step, state: StochasticState, n_threads: int) -> float:
-        """`move` by chunks of blocks, which threads share; summed in order, whoever did them."""
-        starts = range(0, len(step.blocks), CHUNK)
-        chunks = [step._replace(blocks=step.blocks[start : start + CHUNK]) for start in starts]
-        return sum(in_threads(lambda chunk: self.move(chunk, state), chunks, n_threads=n_threads))
-
     def _update(
-        self, problem: Problem, corpus: Corpus, chosen: Sequence[int], state: StochasticState
+        self,
+        problem: Problem,
+        corpus: Corpus,
+        chosen: Sequence[int],
+        n_steps: int,
+        n_averaged: int,
     ) -> updates.Update:
         """The numbers of the next step."""
         steps_per_pass = -(-len(corpus.batch_sizes) // self.batches_per_step)
@@ -210,8 +193,9 @@ class Stochastic(Optimiser[StochasticState]):
             normaliser=1.0 / float(corpus.batch_sizes[list(chosen)].sum()),
             l2=float(problem.penalty.l2) / corpus.n_sentences,
             l1=float(problem.penalty.l1) / corpus.n_sentences,
-            rate=as_rate(self.rate).at(state.n_steps, steps_per_pass * self.n_iterations),
-            age=float(state.n_averaged),
+            rate=as_rate(self.rate).at(n_steps, steps_per_pass * self.n_iterations)
+            * self.correction(n_steps + 1),
+            age=float(n_averaged),
         )
 
 
@@ -226,9 +210,9 @@ class SGD(Stochastic):
         """Nothing."""
         return 0
 
-    def move(self, step: Step, state: StochasticState) -> float:
-        """See `updates.sgd`."""
-        return float(updates.sgd(*step, state.weights, state.drift))
+    def method(self) -> updates.Method:
+        """Along the gradient."""
+        return updates.Method(updates.SGD)
 
 
 @dataclass(frozen=True)
@@ -242,9 +226,9 @@ class AdaGrad(Stochastic):
         """Sums of squares."""
         return 1
 
-    def move(self, step: Step, state: StochasticState) -> float:
-        """See `updates.adagrad`."""
-        return float(updates.adagrad(*step, state.weights, state.drift, *state.memory))
+    def method(self) -> updates.Method:
+        """Along the gradient, at a rate for each weight."""
+        return updates.Method(updates.ADAGRAD)
 
 
 @dataclass(frozen=True)
@@ -265,14 +249,13 @@ class Adam(Stochastic):
         """Means of squares and of gradients."""
         return 2
 
-    def move(self, step: Step, state: StochasticState) -> float:
-        """See `updates.adam`."""
-        number = state.n_steps + 1
-        correction = np.sqrt(1.0 - self.decay**number) / (1.0 - self.momentum**number)
-        update = step.update._replace(rate=float(step.update.rate * correction))
-        means = updates.Means(self.momentum, self.decay, self.floor)
-        corrected = step._replace(update=update)
-        return float(updates.adam(*corrected, means, state.weights, state.drift, *state.memory))
+    def method(self) -> updates.Method:
+        """Along the mean gradient, at a rate for each weight."""
+        return updates.Method(updates.ADAM, self.momentum, self.decay, self.floor)
+
+    def correction(self, number: int) -> float:
+        """For the start of both means at 0."""
+        return float(np.sqrt(1.0 - self.decay**number) / (1.0 - self.momentum**number))
 
 
 def _check(problem: Problem) -> Corpus:
@@ -286,15 +269,10 @@ def _check(problem: Problem) -> Corpus:
     return corpus
 
 
-def _share_of_penalty(problem: Problem, corpus: Corpus) -> SingleArray:
-    """For each weight what it pays at a visit, times that of one sentence; empty for nothing."""
-    penalty = problem.penalty
-    if not penalty.l2 and not penalty.l1:
-        return np.zeros(0, dtype=np.float32)
-    shares = corpus.support.shares
-    if penalty.scale is None:
-        return shares
-    return (shares * padded(penalty.scale)).astype(np.float32)
+def _vectors(state: StochasticState) -> updates.Vectors:
+    """What a step changes, of a padded state; nothing in place of what a method has no use for."""
+    squares, means = (*state.memory, np.zeros(0), np.zeros(0))[:2]
+    return updates.Vectors(state.weights, state.drift, squares, means)
 
 
 def _padded(state: StochasticState, averages: bool) -> StochasticState:
