@@ -101,6 +101,19 @@ def test_a_batch_that_nobody_learns_from_moves_nothing():
     np.testing.assert_array_equal(found.weights, other.weights)
 
 
+@pytest.mark.parametrize("optimiser", [SGD(), AdaGrad(), Adam()])
+def test_chunks_of_attributes_are_the_same_for_any_number_of_threads(optimiser):
+    batches = chain_batches(n_attributes=2000, per_batch=100, n_sentences=400)
+    assert len(batches[0].features.columns()[0].ends) == 5
+    one, two, six = (
+        passes(MemoryCorpus(Likelihood(), batches, n_threads=n), optimiser, Penalty(l2=1.0))
+        for n in (1, 2, 6)
+    )
+    for other in (two, six):
+        assert (one.loss, one.gradient_norm) == (other.loss, other.gradient_norm)
+        np.testing.assert_array_equal(one.weights, other.weights)
+
+
 @pytest.mark.parametrize("width", [1, 3, 4, 17, 33, 90])
 @pytest.mark.parametrize("valued", [False, True])
 def test_rows_of_any_width(width, valued):
@@ -116,13 +129,14 @@ def test_rows_of_any_width(width, valued):
     assert block.layout == (0, width, 11)
     weights = np.zeros(11 * width)
     vectors = updates.Vectors(weights, *[np.zeros(0)] * 3)
-    squares = columns.move(
-        block.columns, 0, len(block.columns.attributes), gradient, 0, width,
+    squares = np.empty(len(block.ends) - 1)
+    columns.move(
+        block.columns, block.ends, 0, len(squares), gradient, 0, width,
         np.zeros(0, dtype=np.float32), np.zeros(0),
-        updates.Update(1.0, 0.0, 0.0, -1.0, 0.0), updates.Method(updates.SGD), vectors,
+        updates.Update(1.0, 0.0, 0.0, -1.0, 0.0), updates.Method(updates.SGD), vectors, squares,
     )  # fmt: skip
     np.testing.assert_array_equal(weights, expected)
-    np.testing.assert_allclose(squares, expected @ expected, rtol=1e-13)
+    np.testing.assert_allclose(squares.sum(), expected @ expected, rtol=1e-13)
 
 
 def test_what_has_the_value_zero_does_not_occur():

@@ -4,12 +4,19 @@ The transpose of `Attributes`, for steps that move the weights of one attribute 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from partita.arrays import IntArray
 from partita.kernels.weights import columns as kernels
 from partita.text.attributes import Attributes
+
+CHUNKS = 4
+"""Into so many the columns of a batch are cut, for threads to share."""
+FEW = 2**8
+"""Columns that are not worth it."""
+MOVE = 4
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,19 @@ class ColumnBlock:
     def layout(self) -> tuple[int, int, int]:
         """Which weights they are: the same for all batches of a model."""
         return self.first, self.width, self.n_attributes
+
+    @cached_property
+    def ends(self) -> IntArray:
+        """Where chunks of columns begin, and the end: about as much work each; one if it is little.
+
+        Chunks depend on the features alone, so that sums over them are the same for any threads.
+        """
+        offsets, n_columns = self.columns.offsets, len(self.columns.attributes)
+        if n_columns < FEW:
+            return np.array([0, n_columns])
+        # To move a row of weights takes as long as to add up a few rows of a gradient.
+        work = offsets + MOVE * np.arange(n_columns + 1)
+        return np.searchsorted(work, work[-1] * np.arange(CHUNKS + 1) // CHUNKS)
 
     def shifted(self, n_weights: int) -> "ColumnBlock":
         """Behind so many other weights."""

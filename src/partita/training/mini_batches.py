@@ -9,8 +9,7 @@ its batches.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,10 +24,6 @@ from partita.training.threads import in_threads
 
 BLOCKS = 2**12
 """Blocks of weights that a thread moves at a time."""
-CHUNKS = 4
-"""Into so many parts the attributes of a batch are cut, for threads to share."""
-FEW = 2**8
-"""Attributes that are not worth it."""
 
 
 class MiniBatches(ABC):
@@ -86,24 +81,33 @@ class ColumnSteps(MiniBatches):
         if gradient is None:
             return 0.0
         rest = self._scale, update, method, vectors
-
-        def moved(block: ColumnBlock, shares: SingleArray, begin: int, end: int) -> float:
-            place = gradient, block.first, block.width, shares
-            return float(columns.move(block.columns, begin, end, *place, *rest))
-
-        chunks = [
-            (block, shares, *ends)
-            for block, shares in zip(self._columns.blocks[self._chosen], self._shares, strict=True)
-            for ends in _chunks(len(block.columns.attributes))
-        ]
         n_threads = self.corpus.n_threads
-        return sum(in_threads(moved, *zip(*chunks, strict=True), n_threads=n_threads))
+
+        def moved(block: ColumnBlock, shares: SingleArray, chunks: range) -> list[float]:
+            squares = np.empty(len(block.ends) - 1)
+            which = block.columns, block.ends, chunks.start, chunks.stop
+            place = gradient, block.first, block.width, shares
+            columns.move(*which, *place, *rest, squares)
+            found: list[float] = squares[chunks.start : chunks.stop].tolist()
+            return found
+
+        shared = [
+            (block, shares, chunks)
+            for block, shares in zip(self._columns.blocks[self._chosen], self._shares, strict=True)
+            for chunks in _shared_out(len(block.ends) - 1, n_threads)
+        ]
+        found = in_threads(moved, *zip(*shared, strict=True), n_threads=n_threads)
+        return sum(square for squares in found for square in squares)
 
 
-def _chunks(n: int) -> Iterable[tuple[int, int]]:
-    """Where chunks of n attributes begin and end."""
-    count = CHUNKS if n > FEW else 1
-    return pairwise(n * k // count for k in range(count + 1))
+def _shared_out(n_chunks: int, n_threads: int) -> list[range]:
+    """Neighbouring chunks for each thread.
+
+    >>> _shared_out(4, 3)
+    [range(0, 1), range(1, 2), range(2, 4)]
+    """
+    count = min(n_chunks, n_threads)
+    return [range(n_chunks * k // count, n_chunks * (k + 1) // count) for k in range(count)]
 
 
 class BlockSteps(MiniBatches):

@@ -27,6 +27,7 @@ AHEAD = 8
 """Rows of weights lie far apart, so each is asked for this many attributes before its use."""
 LINE = 8
 """Doubles in a cache line."""
+ONE = np.uint64(1)
 MOST_LINES = 8
 """Behind so many lines the processor sees by itself what comes next."""
 
@@ -58,27 +59,42 @@ def fetch_row(array, j, width):
 
 
 @borrowing
-def sum_16(score_gradient, columns, c, column):
-    """16 columns of the gradient of an attribute."""
-    first, second = broadcast(0.0), broadcast(0.0)
-    third, fourth = broadcast(0.0), broadcast(0.0)
-    for k in range(columns.offsets[c], columns.offsets[c + 1]):
-        at = columns.rows[k] + column
-        value = broadcast(value_at(columns.values, k))
+def sum_20(score_gradient, columns, c, column, count):
+    """16 columns of the gradient of an attribute, and up to four more, in one loop.
+
+    How often an attribute occurs is not to be foreseen, and each loop over it is a branch that the
+    processor guesses wrong; most occur once, and go without.
+    """
+    k, end = np.uint64(columns.offsets[c]), np.uint64(columns.offsets[c + 1])
+    at, value = columns.rows[k] + column, broadcast(value_at(columns.values, k))
+    first = value * load(score_gradient, at)
+    second = value * load(score_gradient, at + N_LANES)
+    third = value * load(score_gradient, at + 2 * N_LANES)
+    fourth = value * load(score_gradient, at + 3 * N_LANES)
+    fifth = value * load_some(score_gradient, at + 4 * N_LANES, count)
+    k += ONE
+    while k < end:
+        at, value = columns.rows[k] + column, broadcast(value_at(columns.values, k))
         first = fma(value, load(score_gradient, at), first)
         second = fma(value, load(score_gradient, at + N_LANES), second)
         third = fma(value, load(score_gradient, at + 2 * N_LANES), third)
         fourth = fma(value, load(score_gradient, at + 3 * N_LANES), fourth)
-    return first, second, third, fourth
+        fifth = fma(value, load_some(score_gradient, at + 4 * N_LANES, count), fifth)
+        k += ONE
+    return first, second, third, fourth, fifth
 
 
 @borrowing
 def sum_some(score_gradient, columns, c, column, count):
     """Up to four columns of the gradient of an attribute."""
-    lanes = broadcast(0.0)
-    for k in range(columns.offsets[c], columns.offsets[c + 1]):
+    k, end = np.uint64(columns.offsets[c]), np.uint64(columns.offsets[c + 1])
+    value = broadcast(value_at(columns.values, k))
+    lanes = value * load_some(score_gradient, columns.rows[k] + column, count)
+    k += ONE
+    while k < end:
         value = broadcast(value_at(columns.values, k))
         lanes = fma(value, load_some(score_gradient, columns.rows[k] + column, count), lanes)
+        k += ONE
     return lanes
 
 
@@ -95,14 +111,19 @@ def move_row(columns, c, score_gradient, j, width, paid, scale, update, method, 
     sums = broadcast(0.0)
     column = 0
     while column + 4 * N_LANES <= width:
-        one, two, three, four = sum_16(score_gradient, columns, c, column)
+        count = min(N_LANES, width - column - 4 * N_LANES)
+        one, two, three, four, rest = sum_20(score_gradient, columns, c, column, count)
         at = j + column
         one = move_some(at, N_LANES, one, paid, scale, update, method, vectors)
         two = move_some(at + N_LANES, N_LANES, two, paid, scale, update, method, vectors)
         three = move_some(at + 2 * N_LANES, N_LANES, three, paid, scale, update, method, vectors)
         four = move_some(at + 3 * N_LANES, N_LANES, four, paid, scale, update, method, vectors)
         sums = sums + ((one + two) + (three + four))
-        column += 4 * N_LANES
+        if count > 0:
+            sums = sums + move_some(
+                at + 4 * N_LANES, count, rest, paid, scale, update, method, vectors
+            )
+        column += 4 * N_LANES + count
     while column < width:
         count = min(N_LANES, width - column)
         values = sum_some(score_gradient, columns, c, column, count)
@@ -127,15 +148,21 @@ def move_column(
 
 
 @kernel
-def move(columns, begin, end, score_gradient, first, width, shares, scale, update, method, vectors):
-    """One step of the weights of the attributes from `begin` to `end`; gives the squared norm of g.
+def move(
+    columns, ends, begin, end, score_gradient, first, width, shares, scale, update, method,
+    vectors, squares,
+):  # fmt: skip
+    """One step of the weights of the attributes of chunks `begin` to `end`.
 
+    Chunk i has the attributes from ends[i] to ends[i + 1]; squares[i] = the squared norm of its g.
     The weights of attribute a are those from first + a width on. `shares` has a number for each
     attribute (or is empty, without a penalty), `scale` for each weight (or is empty: all 1).
     """
-    sums = broadcast(0.0)
-    for c in range(begin, end):
-        sums = sums + move_column(
-            columns, c, end, score_gradient, first, width, shares, scale, update, method, vectors
-        )
-    return total(sums)
+    for chunk in range(begin, end):
+        sums = broadcast(0.0)
+        for c in range(ends[chunk], ends[chunk + 1]):
+            sums = sums + move_column(
+                columns, c, ends[chunk + 1], score_gradient, first, width, shares, scale, update,
+                method, vectors,
+            )  # fmt: skip
+        squares[chunk] = total(sums)
