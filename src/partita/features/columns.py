@@ -44,7 +44,8 @@ class ColumnBlock:
             return np.array([0, n_columns])
         # To move a row of weights takes as long as to add up a few rows of a gradient.
         work = offsets + MOVE * np.arange(n_columns + 1)
-        return np.searchsorted(work, work[-1] * np.arange(CHUNKS + 1) // CHUNKS)
+        ends: IntArray = np.searchsorted(work, work[-1] * np.arange(CHUNKS + 1) // CHUNKS)
+        return ends
 
     def shifted(self, n_weights: int) -> "ColumnBlock":
         """Behind so many other weights."""
