@@ -78,7 +78,9 @@ class Victims:
         self.folder, self.rng = folder, rng
         self.model, self.checkpoint = folder / "victim.model", folder / "victim.checkpoint"
         self.log = folder / "victim.log"
-        self.killed = self.interrupted = self.finished = self.resumed = self.n_runs = 0
+        self.killed = self.interrupted = self.midway = self.finished = self.resumed = (
+            self.n_runs
+        ) = 0
         self.lost: list[str] = []
         self.is_over = threading.Event()
         self.expected, self.seconds = b"", 0.0
@@ -86,8 +88,9 @@ class Victims:
 
     def __str__(self) -> str:
         return (
-            f"{self.killed} runs killed, {self.interrupted} interrupted, {self.finished} finished, "
-            f"{self.resumed} resumed, {len(self.lost)} lost{''.join(f': {e}' for e in self.lost)}"
+            f"{self.killed} runs killed, {self.interrupted} interrupted, {self.midway} of these "
+            f"while they learned, {self.finished} finished, {self.resumed} resumed, "
+            f"{len(self.lost)} lost{''.join(f': {e}' for e in self.lost)}"
         )
 
     @contextmanager
@@ -140,17 +143,23 @@ class Victims:
             process.send_signal(kind)
             _, errors = process.communicate()
         self.resumed += resumes
+        # The machine may have more to do than at first, or less.
         if process.returncode == 0:
             self.finished += 1
+            self.seconds *= 0.9
         elif sent == signal.SIGKILL:
             self.killed += 1
         elif sent is not None:
             self.interrupted += 1
+        if sent is not None and self.has_begun():
+            self.midway += 1
+        elif sent is not None:
+            self.seconds *= 1.1
         self.check(process.returncode, sent, errors)
 
     def check(self, status: int, sent: signal.Signals | None, errors: str) -> None:
         """Nothing is damaged or lost, and no run ends with a traceback."""
-        has_begun = self.log.exists() and '"iteration"' in self.log.read_text()
+        has_begun = self.has_begun()
         allowed = {0}
         if sent is not None:
             allowed.add(-signal.SIGKILL if sent == signal.SIGKILL else 1)
@@ -171,6 +180,10 @@ class Victims:
             self.checkpoint.unlink(missing_ok=True)
             kept = {self.model.name, self.log.name}
             self.lost += [path.name for path in self.folder.iterdir() if path.name not in kept]
+
+    def has_begun(self) -> bool:
+        """Whether the last run came to an iteration."""
+        return self.log.exists() and '"iteration"' in self.log.read_text()
 
     def weights(self) -> bytes:
         """The weights of the model that is there."""

@@ -16,6 +16,8 @@ from projective import all_projective_trees, all_sibling_trees, tree_shape
 from spanning import all_spanning_trees
 
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+HAS_ALL_SIZES = IS_COMPILED or os.environ.get("PARTITA_ALL_SIZES", "0") not in ("", "0")
+"""Without compilation small sizes do, except for `make mutation`, which asks for all of them."""
 
 
 @dataclass(frozen=True)
@@ -234,13 +236,13 @@ def constituency_trees(n_labels=None):
     )
 
 
-CHAIN_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
-TREE_SIZES = (1, 2, 3, 4, 5) if IS_COMPILED else (1, 3)
-SPANNING_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
-SIBLING_SIZES = (1, 2, 3, 5) if IS_COMPILED else (1, 3)
-LABELLED_SIZES = (1, 2, 4) if IS_COMPILED else (1, 2)
-FEW_SIZES = (1, 2, 3) if IS_COMPILED else (1, 2)
-CONSTITUENT_SIZES = (1, 2, 5, 6) if IS_COMPILED else (1, 3)
+CHAIN_SIZES = (1, 2, 3, 5) if HAS_ALL_SIZES else (1, 3)
+TREE_SIZES = (1, 2, 3, 4, 5) if HAS_ALL_SIZES else (1, 3)
+SPANNING_SIZES = (1, 2, 3, 5) if HAS_ALL_SIZES else (1, 3)
+SIBLING_SIZES = (1, 2, 3, 5) if HAS_ALL_SIZES else (1, 3)
+LABELLED_SIZES = (1, 2, 4) if HAS_ALL_SIZES else (1, 2)
+FEW_SIZES = (1, 2, 3) if HAS_ALL_SIZES else (1, 2)
+CONSTITUENT_SIZES = (1, 2, 5, 6) if HAS_ALL_SIZES else (1, 3)
 
 CASES = [
     Case(
@@ -263,7 +265,7 @@ CASES = [
         lambda rng, n_edges: rng.normal(size=n_edges),
         forest,
         all_forest_derivations,
-        (5, 8, 15, 16, 17) if IS_COMPILED else (5, 16),
+        (5, 8, 15, 16, 17) if HAS_ALL_SIZES else (5, 16),
         is_padded=False,
     ),
     Case("projective", *projective_trees(False), TREE_SIZES, n_words_long=200),
@@ -281,7 +283,7 @@ CASES = [
         lambda rng, n_words: (rng.normal(size=(n_words, 3, 2)), rng.normal(size=(2, 2))),
         lambda scores, **options: pt.SegmentChain(*scores, **options),
         all_segmentations,
-        (1, 2, 4, 5) if IS_COMPILED else (1, 3),
+        (1, 2, 4, 5) if HAS_ALL_SIZES else (1, 3),
         n_words_long=500,
         once=(1,),
     ),
@@ -301,7 +303,7 @@ CASES = [
         lambda rng, n_words: (rng.normal(size=(n_words, 3, 2)), rng.normal(size=(2, 2))),
         segmentation,
         all_segmentations,
-        (1, 2, 4, 5) if IS_COMPILED else (1, 3),
+        (1, 2, 4, 5) if HAS_ALL_SIZES else (1, 3),
         n_words_long=500,
         once=(1,),
     ),

@@ -9,12 +9,12 @@ import pytest
 
 import dense
 import partita as pt
-from cases import IS_COMPILED
+from cases import HAS_ALL_SIZES, IS_COMPILED
 
-N_TAGS = [*range(1, 21), 45, 50] if IS_COMPILED else [1, 2, 5, 9, 17]
+N_TAGS = [*range(1, 21), 45, 50] if HAS_ALL_SIZES else [1, 2, 5, 9, 17]
 LENGTHS = [5, 1, 9, 2, 7, 3, 8, 4, 6]
 """Of the sentences of a batch; batches of 1 to 9 of them begin anywhere."""
-TREE_LENGTHS = [6, 1, 9, 4, 11, 2, 8, 3, 10, 5, 7] if IS_COMPILED else [3, 1, 4, 2]
+TREE_LENGTHS = [6, 1, 9, 4, 11, 2, 8, 3, 10, 5, 7] if HAS_ALL_SIZES else [3, 1, 4, 2]
 
 
 def close(actual, expected, tolerance=1e-9):
@@ -197,7 +197,7 @@ def test_samples_of_chains(batch):
 
 @pytest.mark.parametrize("n_sentences", range(1, 10))
 @pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("n_tags", [3, 4, 17] if IS_COMPILED else [3])
+@pytest.mark.parametrize("n_tags", [3, 4, 17] if HAS_ALL_SIZES else [3])
 def test_batches_of_chains(n_sentences, shared, n_tags):
     """Lanes that are filled in part: every number of sentences, with every length among them."""
     lengths = np.roll(LENGTHS, n_sentences)[:n_sentences]

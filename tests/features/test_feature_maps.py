@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cases import IS_COMPILED
+from cases import HAS_ALL_SIZES, IS_COMPILED
 from partita.features import (
     Attributes,
     FixedScores,
@@ -19,7 +19,7 @@ from partita.features import (
 )
 from partita.structures.chains import Chains
 
-WIDTHS = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 20, 33, 45] if IS_COMPILED else [1, 5, 17]
+WIDTHS = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 20, 33, 45] if HAS_ALL_SIZES else [1, 5, 17]
 quick = settings(deadline=None, max_examples=100 if IS_COMPILED else 10)
 
 

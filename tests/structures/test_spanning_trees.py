@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chisquare
 
 import partita as pt
-from cases import IS_COMPILED
+from cases import HAS_ALL_SIZES, IS_COMPILED
 from spanning import all_spanning_heads, all_spanning_trees
 
 slow = pytest.mark.slow
@@ -232,7 +232,7 @@ def test_marginals_are_ratios_of_restrictions(single_root):
 @pytest.mark.parametrize("single_root", [False, True])
 def test_covariance_and_products_agree(single_root):
     rng = np.random.default_rng(8)
-    n_words = 12 if IS_COMPILED else 4
+    n_words = 12 if HAS_ALL_SIZES else 4
     arcs = rng.normal(size=(n_words + 1, n_words + 1))
     arcs[rng.random(arcs.shape) < 0.2] = -np.inf
     arcs[0, 1:] = 0.0
@@ -270,7 +270,7 @@ def test_samples_of_hostile_matrices(bonus, single_root):
 def test_best_trees_of_longer_sentences(single_root):
     """The best tree is the first of k, all of which differ, and no max-marginal is better."""
     rng = np.random.default_rng(10)
-    n_words = 15 if IS_COMPILED else 5
+    n_words = 15 if HAS_ALL_SIZES else 5
     for scale in (1.0, 1000.0):
         p = pt.SpanningTree(
             scale * rng.normal(size=(n_words + 1, n_words + 1)), single_root=single_root

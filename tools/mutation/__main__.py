@@ -3,6 +3,7 @@
     python -m tools.mutation                       a sample of 400 mutants, seed 0
     python -m tools.mutation --sample 0            all of them, for a night
     python -m tools.mutation --only kernels/chains
+    python -m tools.mutation --again               what survived last time, after new tests
 
 Everything runs without compilation (NUMBA_DISABLE_JIT=1), where a kernel is a Python function whose
 code can be exchanged. First every test runs once, in a process of its own, and the lines it passes
@@ -24,11 +25,14 @@ import numpy as np
 from tools.mutation.mutants import Mutant
 
 AREAS = ("kernels", "structures", "distribution", "objectives")
+ESTIMATORS = ("model1", "hmm_alignment", "translator", "segmenter", "proposals", "word_classes")
+"""Whose tests are the first to pass some kernels."""
 TESTS = [
     *(f"src/partita/{area}" for area in AREAS),
-    *(f"tests/{area}" for area in ("conformance", *AREAS, "features", "grammars")),
-    "tests/training/test_scaling.py",
-    *(f"tests/estimators/test_{name}.py" for name in ("model1", "hmm_alignment", "translator")),
+    *(f"src/partita/{area}" for area in ("features", "grammars")),
+    *(f"tests/{area}" for area in ("conformance", *AREAS, "features", "grammars", "baselines")),
+    *(f"tests/training/test_{name}.py" for name in ("scaling", "optimisers")),
+    *(f"tests/estimators/test_{name}.py" for name in ESTIMATORS),
 ]
 ROOT = Path(__file__).parents[2]
 REASONS = Path(__file__).with_name("equivalent.txt")
@@ -39,6 +43,8 @@ def main() -> int:
     """Print the score, and every mutant that survives."""
     options = _arguments()
     os.environ["NUMBA_DISABLE_JIT"] = "1"
+    # As many sizes as `make test` tries with compilation.
+    os.environ["PARTITA_ALL_SIZES"] = "1"
     # The tests' modules are imported without compilation, so these come after it.
     import pytest
 
@@ -51,6 +57,8 @@ def main() -> int:
     if status or not trial.verdicts:
         return int(status) or 1
     report(trial.verdicts, known_reasons(REASONS))
+    survivors = [mutant.name for mutant, verdict in trial.verdicts if verdict != "killed"]
+    options.survivors.write_text("\n".join(survivors))
     return 0
 
 
@@ -95,13 +103,15 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
     parser.add_argument("--sample", type=int, default=400, help="how many mutants; 0 for all")
     parser.add_argument("--seed", type=int, default=0, help="which sample")
+    parser.add_argument("--again", action="store_true", help="only those that survived last time")
     parser.add_argument("--only", default="", help="only files whose path has this in it")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
     parser.add_argument("--budget", type=float, default=10.0, help="seconds of tests per mutant")
     parser.add_argument("--longest", type=float, default=3.0, help="seconds of a test, watched")
-    parser.add_argument("--most", type=int, default=8, help="cases of one test that are used")
+    parser.add_argument("--most", type=int, default=12, help="cases of a test for a structure")
     parser.add_argument("--kept", type=Path, default=ROOT / "build" / "mutation.npz")
     parser.add_argument("--noticed", type=Path, default=ROOT / "build" / "mutation.json")
+    parser.add_argument("--survivors", type=Path, default=ROOT / "build" / "survivors.txt")
     parser.add_argument("--tests", nargs="+", default=list(TESTS))
     return parser.parse_args()
 

@@ -2,15 +2,16 @@
 
 import argparse
 import contextlib
+import functools
 import gc
 import hashlib
 import importlib
 import json
 import os
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from pathlib import Path
 from types import FunctionType
 
@@ -58,9 +59,12 @@ class Trial:
         items = spread(session.items, self.options.most)
         took, passed = self.watched(items)
         every = [mutant for path in self.files for mutant in self.of_file(path)]
-        picked = chosen(len(every), self.options.sample, self.options.seed)
+        picked = [every[k] for k in chosen(len(every), self.options.sample, self.options.seed)]
+        if self.options.again:
+            names = {*self.options.survivors.read_text().splitlines()}
+            picked = [mutant for mutant in every if mutant.name in names]
         _say(f"{len(every)} mutants, of which {len(picked)} are tried")
-        self.try_all([every[k] for k in picked], items, took, passed)
+        self.try_all(picked, items, took, passed)
         return True
 
     def of_file(self, path: Path) -> Iterator[Mutant]:
@@ -120,15 +124,20 @@ class Trial:
         """A verdict for each mutant; Ctrl-C ends with those that there are."""
         functions = _functions(self.lines)
         noticed = _read_noticed(self.options.noticed)
-        plans = []
-        for mutant in tried:
-            plan = self.plan(mutant, items, took, passed)
-            # What noticed it the last time comes first.
-            plans.append(sorted(plan, key=lambda k: items[k].nodeid != noticed.get(mutant.name)))
+        plans: list[list[int]] = []
+        kills = Counter[tuple[str, int]]()
+
+        def planned(mutant: Mutant) -> list[int]:
+            """What noticed it the last time comes first, then what noticed others of its file."""
+            plan, last = self.plan(mutant, items, took, passed), noticed.get(mutant.name)
+            plan.sort(key=lambda k: (items[k].nodeid != last, -kills[mutant.path, k]))
+            plans.append(plan)
+            return plan
+
         gc.collect()
         gc.freeze()
 
-        def job(pipe: int, mutant: Mutant, plan: list[int]) -> int:
+        def job(mutant: Mutant, plan: list[int], pipe: int) -> int:
             code = mutant.code()
             for function in functions[str(SOURCES / mutant.path), code.co_qualname]:
                 try:
@@ -143,10 +152,8 @@ class Trial:
                     return 1
             return 0
 
-        jobs = [
-            lambda pipe, mutant=mutant, plan=plan: job(pipe, mutant, plan)
-            for mutant, plan in zip(tried, plans, strict=True)
-        ]
+        # Plans are made as they are needed, since they learn from what was tried before.
+        jobs = (functools.partial(job, mutant, planned(mutant)) for mutant in tried)
         with contextlib.suppress(KeyboardInterrupt):
             for count, outcome in enumerate(forked(jobs, self.options.jobs), 1):
                 mutant, plan = tried[outcome.index], plans[outcome.index]
@@ -156,7 +163,9 @@ class Trial:
                 if not plan:
                     verdict = "not reached"
                 elif verdict == "killed":
-                    noticed[mutant.name] = items[int(outcome.said.split()[-1])].nodeid
+                    k = int(outcome.said.split()[-1])
+                    noticed[mutant.name] = items[k].nodeid
+                    kills[mutant.path, k] += 1
                 self.verdicts.append((mutant, verdict))
                 if verdict != "killed":
                     _say(f"{verdict}: {mutant}")
@@ -170,9 +179,9 @@ class Trial:
         """Tests that pass the mutant's line, one of every kind first, within the budget."""
         line = self.lines[str(SOURCES / mutant.path)] + mutant.line
         reached = (passed[:, line // 8] >> (7 - line % 8)) & 1 & np.isfinite(took)
-        kinds: dict[str, list[int]] = defaultdict(list)
+        kinds: dict[tuple[str, str], list[int]] = defaultdict(list)
         for k in sorted(np.flatnonzero(reached), key=lambda k: float(took[k])):
-            kinds[items[k].nodeid.partition("[")[0]].append(int(k))
+            kinds[kind_of(items[k])].append(int(k))
         rounds = zip_longest(*sorted(kinds.values(), key=lambda tests: float(took[tests[0]])))
         order = [k for turn in rounds for k in turn if k is not None]
         ends = np.cumsum(took[order])
@@ -188,12 +197,23 @@ def _functions(lines: Lines) -> dict[tuple[str, str], list[FunctionType]]:
     return found
 
 
+def kind_of(item: pytest.Item) -> tuple[str, str]:
+    """A test and what it is about, which most often is a structure: the first word of the case."""
+    name, _, case = item.nodeid.partition("[")
+    return name, "".join(takewhile(str.isalpha, case))
+
+
 def spread(items: list[pytest.Item], most: int) -> list[pytest.Item]:
-    """At most so many of the cases of each test, from first to last."""
-    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    """At most so many cases of each kind, by chance, and always the same of the same ones."""
+    cases: dict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
     for item in items:
-        cases[item.nodeid.partition("[")[0]].append(item)
-    return [item for each in cases.values() for item in each[:: -(-len(each) // most)]]
+        cases[kind_of(item)].append(item)
+    by_chance = [sorted(each, key=lambda item: _digest(item.nodeid)) for each in cases.values()]
+    return [item for each in by_chance for item in each[:most]]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _read_noticed(path: Path) -> dict[str, str]:

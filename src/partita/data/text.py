@@ -72,18 +72,21 @@ def read_line_pieces(path: StrPath) -> Iterator[str]:
     What a terminal or another program has not written yet is not waited for, so that answers can
     follow the lines; errors as for `read_text`.
     """
-    source, waiting, n_lines, n_bytes = source_name(path), b"", 0, 0
+    source, n_lines, n_bytes = source_name(path), 0, 0
+    # Joined once: a line of gigabytes, as in a file of zeros, is not copied for every piece of it.
+    waiting: list[bytes] = []
     for data in byte_pieces(path):
         head, newline, tail = data.rpartition(b"\n")
         if not newline:
-            waiting += data
+            waiting.append(data)
             continue
-        text = _decoded(waiting + head + newline, source, n_lines, n_bytes)
-        n_lines, n_bytes = n_lines + text.count("\n"), n_bytes + len(waiting) + len(head) + 1
-        waiting = tail
+        whole = b"".join([*waiting, head, newline])
+        text = _decoded(whole, source, n_lines, n_bytes)
+        n_lines, n_bytes = n_lines + text.count("\n"), n_bytes + len(whole)
+        waiting = [tail]
         yield text
-    if waiting:
-        yield _decoded(waiting, source, n_lines, n_bytes)
+    if rest := b"".join(waiting):
+        yield _decoded(rest, source, n_lines, n_bytes)
 
 
 def read_line_batches(path: StrPath, most: int) -> Iterator[list[str]]:
