@@ -173,7 +173,7 @@ def test_score_and_log_prob(problem):
 def test_samples(case, kind):
     problem = Problem(case, kind, case.sizes[-1])
     p, truth = problem.p, problem.truth
-    size = 20_000 if IS_COMPILED else 300
+    size = 20_000 if IS_COMPILED else (3_000 if HAS_ALL_SIZES else 300)
     samples = p.sample(size, np.random.default_rng(3))
     rows = list(zip(*samples, strict=True)) if isinstance(samples, tuple) else samples
     index = {flat(structure).tobytes(): k for k, structure in enumerate(truth.structures)}
@@ -449,6 +449,37 @@ def test_empty_support_is_an_error(case):
     for ask in (lambda: p.log_partition, lambda: p.argmax, lambda: p.k_best(1)):
         with pytest.raises(ValueError, match="no structure"):
             ask()
+
+
+@problems("normal", "huge")
+def test_few_forbidden_parts_leave_no_structure(problem):
+    """As few as can be: every structure uses one of them, and all other scores stay as they are."""
+    counts, rng = problem.truth.counts != 0, np.random.default_rng([13, problem.n_words])
+    forbidden = np.flatnonzero(counts.any(axis=0))
+    for part in rng.permutation(forbidden):
+        others = forbidden[forbidden != part]
+        if counts[:, others].any(axis=1).all():
+            forbidden = others
+    vector = flat(problem.scores).copy()
+    vector[forbidden] = -np.inf
+    blocked = like(problem.scores, vector)
+    p = problem.case.build(batch([problem.scores, blocked, problem.scores]))
+    for ask in EVERY_QUESTION:
+        with pytest.raises(ValueError, match="sentence 1 .* no structure"):
+            ask(p)
+    first, second = p.structures.part_offsets[1:3]
+    assert (p.flat_max_marginals()[first:second] == -np.inf).all()
+
+
+EVERY_QUESTION = (
+    lambda p: p.log_partition,
+    lambda p: p.marginals,
+    lambda p: p.entropy,
+    lambda p: p.covariance(),
+    lambda p: p.argmax,
+    lambda p: p.k_best(2),
+    lambda p: p.sample(1, np.random.default_rng(0)),
+)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -115,6 +115,44 @@ def test_edges_know_their_rule_and_spans(normal_form):
             assert forest.target_word[edge] == (k if shape[1] else -1)
 
 
+@pytest.mark.parametrize("normal_form", [False, True])
+@pytest.mark.parametrize("n, longest", [(0, 2), (1, 2), (2, 3), (3, 2), (3, 4)])
+def test_edges_of_bounded_forests_know_their_rule_length_and_part(n, longest, normal_form):
+    """Nodes are (s, t, 0, number of target words); parts are choices, deletions, an insertion."""
+    n_choices = [2, 0, 3][:n]
+    choices = [np.arange(count) for count in n_choices]
+    forest = bounded_forest(choices, [True] * n, True, longest, normal_form=normal_form)
+    graph, first, n_links = forest.hypergraph, np.cumsum([0, *n_choices]), sum(n_choices)
+    parts = {rule: set() for rule in Rule}
+    for edge in range(graph.n_edges):
+        s, t, k, length = forest.edge_spans[edge].tolist()
+        rule, spans = Rule(forest.rule[edge]), forest.node_spans[graph.tails(edge)].tolist()
+        assert k == 0
+        parts[rule].add((s, int(forest.part[edge])))
+        if rule in (Rule.STRAIGHT, Rule.INVERTED):
+            split, u = spans[0][1], spans[0][3]
+            assert spans == [[s, split, 0, u], [split, t, 0, length - u]]
+        elif rule == Rule.UNIT:
+            assert spans == [[s, t, 0, length]]
+        elif rule == Rule.START:
+            assert (s, t, length) == (0, n, longest)
+            assert spans[0][:3] == [0, n, 0]
+            assert spans[0][3] <= longest
+        else:
+            shape = {Rule.LINK: (1, 1), Rule.DELETION: (1, 0), Rule.INSERTION: (0, 1)}[rule]
+            assert (t - s, length) == shape
+            assert spans == []
+    assert parts[Rule.LINK] == {(s, p) for s in range(n) for p in range(first[s], first[s + 1])}
+    assert parts[Rule.DELETION] == {(s, n_links + s) for s in range(n)}
+    anywhere = {(s, n_links + n) for s in range(n + 1)}
+    # In the normal form none stands before a word that is deleted, which word 1 must be.
+    assert parts[Rule.INSERTION] == anywhere - (
+        {(1, n_links + n)} if normal_form and n > 1 else set()
+    )
+    assert {part for _, part in parts[Rule.STRAIGHT]} <= {n_links + n + 1}
+    assert {part for _, part in parts[Rule.INVERTED]} <= {n_links + n + 2}
+
+
 def test_derivations_give_back_their_target_and_alignment():
     forest = pair_forest(*everything(2, 3), normal_form=True)
     p = HypergraphDistribution(forest.hypergraph, np.zeros(forest.hypergraph.n_edges))

@@ -24,6 +24,7 @@ Segmentation = own_structure()["Segmentation"]
         ([[0, 2, 0], [0, 2, 0]], "the structure of sentence 0 is none"),
         ([[0, 4, 0]], r"segments\[0, 3, 0\]; expected places in an array of shape \(4, 3, 2\)"),
         ([[0, 2, 0], [2, 4, 2]], r"segments\[2, 1, 2\]; expected places"),
+        (np.zeros((0, 3), dtype=int), "the structure of sentence 0 is none"),
         ([0, 2, 0], r"have shape \(3,\); expected rows"),
     ],
 )
