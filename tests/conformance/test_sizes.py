@@ -124,6 +124,27 @@ def test_covariance_products_of_chains(batch, sigma):
     chains.check_parts(found, [t[0] for t in truth], [t[1] for t in truth], 1e-8)
 
 
+@pytest.mark.parametrize("n_tags", N_TAGS)
+def test_equal_tables_along_directions_of_their_own(n_tags):
+    """Sentences side by side share what is alike, which their directions need not be."""
+    chains = ChainBatch(n_tags, [4, 1, 3, 6, 2, 5], shared=True)
+    table = chains.tables[0][0]
+    p = pt.LinearChain(chains.unary, [table] * len(chains.n_words))
+    unary = [chains.rng.normal(size=array.shape) for array in chains.unary]
+    pairwise = [chains.rng.normal(size=table.shape) for _ in chains.n_words]
+    # The same for the first four, whatever their order is.
+    for alike in (0, 4):
+        pairwise[:alike] = [pairwise[0]] * alike
+        found = p.covariance_product((unary, pairwise))
+        for sentence, words, moved, (tags, tables) in zip(
+            chains.sentences, unary, pairwise, zip(*found, strict=True), strict=True
+        ):
+            along = words, np.broadcast_to(moved, sentence[1].shape)
+            expected = dense.chain_product(*sentence, along)
+            close(tags, expected[0])
+            close(tables, expected[1].sum(axis=0))
+
+
 @chain_batches(N_TAGS)
 @pytest.mark.parametrize("sigma", [1.0, 400.0])
 def test_entropies_of_chains_beside_their_marginals(batch, sigma):

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import partita as pt
+from cases import CASES, batch, padded
 from partita.distribution.parts import PartDistribution
 from partita.structures.base import Inference
 from partita.structures.chains import Chains
 from partita.structures.forms import Form
+from partita.structures.slopes import single_slopes
 
 TABLE = np.zeros((2, 2))
 MASK = np.array([[True, False, True], [False, True, False]])
@@ -200,3 +202,40 @@ def test_roots_are_one_or_many():
     assert pt.SpanningTree(arcs, np.True_).structures is pt.SpanningTree(arcs, True).structures
     with pytest.raises(ValueError, match=r"single_root is \[3, 2\]; expected True or False"):
         pt.SpanningTree(arcs, [3, 2])
+
+
+@pytest.mark.parametrize("once", [False, True])
+@pytest.mark.parametrize("more", [0, 2])
+@pytest.mark.parametrize("case", [case for case in CASES if case.is_padded], ids=str)
+def test_slopes_in_single_precision_take_the_form_of_the_scores(case, more, once):
+    """In one pass what times a factor for each sentence, rounded, and the common form give."""
+    rng, n_words = np.random.default_rng(16), [case.sizes[-1], case.sizes[0], case.sizes[-1]]
+    together = case.build(batch([case.random_scores(rng, n) for n in n_words]))
+    scores = [case.random_scores(rng, n) for n in n_words]
+    fields = batch(scores) if isinstance(scores[0], tuple) else (scores,)
+    places, n_padded = [np.arange(n) for n in n_words], max(n_words) + more
+    given = [
+        padded(field, array, places, n_padded) if array.n_axes else np.stack(field)
+        for field, array in zip(fields, together.structures.arrays, strict=True)
+    ]
+    for index in case.once if once else ():
+        given[index] = given[index][0]
+    p = case.build(tuple(given) if len(given) > 1 else given[0], n_words=n_words)
+    parts, factors = rng.normal(size=p.structures.n_parts), rng.normal(size=len(n_words))
+    expected = p._shaped(parts * np.repeat(factors, np.diff(p.structures.part_offsets)))
+    found = single_slopes(p.structures, p._form, parts, factors)
+    for mine, theirs in zip(found, expected if len(found) > 1 else (expected,), strict=True):
+        assert mine.dtype == np.float32
+        np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-6)
+
+
+def test_slopes_of_one_sentence_and_of_lists():
+    unary, parts = np.zeros((3, 2)), np.arange(10.0)
+    p = pt.LinearChain(unary, TABLE)
+    found = single_slopes(p.structures, p._form, parts, np.array([2.0]))
+    np.testing.assert_array_equal(found[0], 2 * parts[:6].reshape(3, 2))
+    np.testing.assert_array_equal(found[1], 2 * parts[6:].reshape(2, 2))
+    listed = pt.LinearChain([unary], TABLE)
+    assert single_slopes(listed.structures, listed._form, parts, np.ones(1)) is None
+    holes = pt.LinearChain(np.zeros((2, 3, 2)), TABLE, mask=MASK)
+    assert single_slopes(holes.structures, holes._form, np.zeros(14), np.ones(2)) is None

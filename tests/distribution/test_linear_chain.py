@@ -82,6 +82,28 @@ def test_padded_batches_give_padded_results(arrays):
     assert everything.log_partition.shape == (2,)
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.int8])
+def test_tags_of_a_batch_may_come_as_one_array(dtype):
+    rng = np.random.default_rng(1)
+    unary, table, tags = (
+        rng.normal(size=(2, 4, 3)),
+        rng.normal(size=(3, 3)),
+        np.array([[0, 2, 1, 2], [2, 0, 0, 1]], dtype=dtype),
+    )
+    p = pt.LinearChain(unary, table)
+    for form in (tags, [*tags], tags.tolist()):
+        expected = [
+            unary[b, np.arange(4), row].sum() + table[row[:-1], row[1:]].sum()
+            for b, row in enumerate(tags)
+        ]
+        close(p.score(form), expected)
+    for wrong in (-1, 3):
+        bad = tags.copy()
+        bad[1, 2] = wrong
+        with pytest.raises(ValueError, match="the tags of sentence 1 range from"):
+            p.score(bad)
+
+
 def test_an_empty_batch_is_a_batch():
     for p in (pt.LinearChain([], np.zeros((2, 2))), pt.LinearChain(np.zeros((0, 4, 2)), [])):
         assert p.log_partition.shape == (0,)
