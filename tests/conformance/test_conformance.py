@@ -173,7 +173,7 @@ def test_score_and_log_prob(problem):
 def test_samples(case, kind):
     problem = Problem(case, kind, case.sizes[-1])
     p, truth = problem.p, problem.truth
-    size = 20_000 if IS_COMPILED else (3_000 if HAS_ALL_SIZES else 300)
+    size = 20_000 if IS_COMPILED else (1_000 if HAS_ALL_SIZES else 300)
     samples = p.sample(size, np.random.default_rng(3))
     rows = list(zip(*samples, strict=True)) if isinstance(samples, tuple) else samples
     index = {flat(structure).tobytes(): k for k, structure in enumerate(truth.structures)}

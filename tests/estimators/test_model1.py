@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
+from partita.estimators.alignment.directed import DirectedModel1
 from partita.estimators.alignment.model1 import WordTable, train_model1
 from partita.estimators.alignment.pairs import Meetings
 from partita.kernels.bitext import model1
@@ -122,6 +123,25 @@ def test_best_pairs():
         np.testing.assert_array_equal(probabilities[mine], [-value for value, _ in order])
     with pytest.raises(ValueError, match="k is 0"):
         table.best(0)
+
+
+def test_each_target_word_chooses_for_itself():
+    """Posteriors, likelihood and the best places, from the matrix of each pair."""
+    words, source, target = numbered(np.random.default_rng(4))
+    table = train_model1(source, target, len(words[0]), len(words[1]))
+    # No word can be translated to one that was never seen.
+    new = words[0].encode([["s1", "s2"], ["s3"]]), words[1].encode([["t2", "never", "t1"], ["t3"]])
+    model = DirectedModel1(table)
+    found = zip(model.posteriors(*new, empty_word=True), model.best(*new), strict=True)
+    for k, (shares, places) in enumerate(found):
+        matrix = table.matrix(new[0][k], new[1][k])
+        totals = matrix.sum(axis=0)
+        known = totals > 0
+        expected = np.where(known, matrix / np.where(known, totals, 1.0), 1 / len(matrix))
+        np.testing.assert_allclose(shares, expected, rtol=1e-12)
+        np.testing.assert_array_equal(places, matrix.argmax(axis=0) - 1)
+        total = np.log(totals[known] / len(matrix)).sum()
+        assert model.log_likelihood(*new)[k] == pytest.approx(total, abs=1e-12)
 
 
 def test_file():

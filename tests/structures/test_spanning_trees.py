@@ -315,3 +315,20 @@ def test_a_sentence_alone_has_the_bits_that_it_has_in_a_batch(n_words, single_ro
         q = pt.SpanningTree(alone, single_root)
         assert q.log_partition == p.log_partition[index]
         np.testing.assert_array_equal(q.marginals, p.marginals[index])
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_counts_where_most_arcs_are_forbidden(single_root):
+    """Elimination meets zeros on the diagonal, also where there are trees; or nothing but zeros."""
+    rng = np.random.default_rng(17)
+    trees = np.array(all_spanning_heads(4, single_root))
+    counts = []
+    for _ in range(60):
+        allowed = rng.random((5, 5)) < 0.45
+        p = pt.SpanningTree(np.where(allowed, 0.0, -np.inf), single_root=single_root)
+        expected = int(allowed[trees, np.arange(1, 5)].all(axis=1).sum())
+        if expected:
+            assert p.count == expected
+        counts.append(expected)
+    assert 0 in counts
+    assert max(counts) > 3

@@ -3,6 +3,7 @@
     python -m tools.mutation                       a sample of 400 mutants, seed 0
     python -m tools.mutation --sample 0            all of them, for a night
     python -m tools.mutation --only kernels/chains
+    python -m tools.mutation --go-on               the rest, after a run that was ended by Ctrl-C
     python -m tools.mutation --again               what survived last time, after new tests
 
 Everything runs without compilation (NUMBA_DISABLE_JIT=1), where a kernel is a Python function whose
@@ -57,8 +58,6 @@ def main() -> int:
     if status or not trial.verdicts:
         return int(status) or 1
     report(trial.verdicts, known_reasons(REASONS))
-    survivors = [mutant.name for mutant, verdict in trial.verdicts if verdict != "killed"]
-    options.survivors.write_text("\n".join(survivors))
     return 0
 
 
@@ -103,6 +102,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
     parser.add_argument("--sample", type=int, default=400, help="how many mutants; 0 for all")
     parser.add_argument("--seed", type=int, default=0, help="which sample")
+    parser.add_argument("--go-on", action="store_true", help="leave out what was tried last time")
     parser.add_argument("--again", action="store_true", help="only those that survived last time")
     parser.add_argument("--only", default="", help="only files whose path has this in it")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
@@ -111,7 +111,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--most", type=int, default=12, help="cases of a test for a structure")
     parser.add_argument("--kept", type=Path, default=ROOT / "build" / "mutation.npz")
     parser.add_argument("--noticed", type=Path, default=ROOT / "build" / "mutation.json")
-    parser.add_argument("--survivors", type=Path, default=ROOT / "build" / "survivors.txt")
+    parser.add_argument("--verdicts", type=Path, default=ROOT / "build" / "verdicts.json")
     parser.add_argument("--tests", nargs="+", default=list(TESTS))
     return parser.parse_args()
 

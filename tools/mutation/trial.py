@@ -60,11 +60,17 @@ class Trial:
         took, passed = self.watched(items)
         every = [mutant for path in self.files for mutant in self.of_file(path)]
         picked = [every[k] for k in chosen(len(every), self.options.sample, self.options.seed)]
-        if self.options.again:
-            names = {*self.options.survivors.read_text().splitlines()}
-            picked = [mutant for mutant in every if mutant.name in names]
-        _say(f"{len(every)} mutants, of which {len(picked)} are tried")
-        self.try_all(picked, items, took, passed)
+        known: dict[str, str] = {}
+        if self.options.go_on or self.options.again:
+            known = json.loads(self.options.verdicts.read_text())
+            picked = [mutant for mutant in picked if self.options.go_on or mutant.name in known]
+        is_over = {"killed"} if self.options.again else {"killed", "survived", "not reached"}
+        self.verdicts = [(m, known[m.name]) for m in picked if known.get(m.name) in is_over]
+        tried = [mutant for mutant in picked if known.get(mutant.name) not in is_over]
+        _say(f"{len(every)} mutants, of which {len(tried)} are tried")
+        self.try_all(tried, items, took, passed)
+        found = {mutant.name: verdict for mutant, verdict in self.verdicts}
+        self.options.verdicts.write_text(json.dumps(found, indent=0))
         return True
 
     def of_file(self, path: Path) -> Iterator[Mutant]:

@@ -45,7 +45,7 @@ def start(edges, counts):
 def put_edge(edges, counts, head, left, right, rule, part):
     """The next edge; `left` and `right` are NONE where it has fewer tails."""
     edge, tail = counts[EDGES], counts[TAILS]
-    n_tails = (left != NONE) + (right != NONE)
+    n_tails = int(left != NONE) + int(right != NONE)
     if edges is not None:
         edges.heads[edge] = head
         if left != NONE:
