@@ -4,8 +4,11 @@ from collections import defaultdict
 
 import pytest
 
+import partita as pt
 from partita import samples
+from partita.data.arc_rules import read_arc_rules
 from partita.data.formats import read_sentences
+from partita.evaluation import compare_trees
 from partita.structures.tree_tools import is_projective
 from tools.samples import generate
 
@@ -120,3 +123,21 @@ def test_every_word_of_a_pair_has_a_reason():
         for index, word in enumerate(pair.source):
             unlinked[word.lower()] += index not in linked
     assert {word for word, count in unlinked.items() if count} <= {",", "to"}
+
+
+def test_rules_for_english_teach_a_parser():
+    rules = read_arc_rules(samples.path("english-rules.txt"))
+    assert [(rule.bound, rule.target) for rule in rules] == [("at least", 0.8), ("at most", 0.0)]
+    text = [sentence.replaced("HEAD", ["_"] * len(sentence)) for sentence in TREES[:60]]
+    parser = pt.DependencyParser(
+        rules=rules,
+        rule_weight=10_000.0,
+        features="head.UPOS modifier.UPOS",
+        projective=True,
+        n_bits=10,
+        labels=False,
+        workers=1,
+        progress=False,
+    ).fit([], unlabelled=text)
+    dev = samples.treebank("dev")
+    assert compare_trees(dev, parser.predict(dev)).uas > 0.75

@@ -35,7 +35,9 @@ def path(name: str) -> Path:
 
     `treebank-train.conllu` and `-dev` are CoNLL-U; `chunks-train.txt` and `-dev` hold the same
     sentences as CoNLL columns (word, Penn tag, chunk); `bitext-train.txt` and `-dev` pairs of
-    sentences `English ||| German`, and `bitext-train.align` and `-dev` their links.
+    sentences `English ||| German`, and `bitext-train.align` and `-dev` their links. `arc-rules.txt`
+    are rules for a parser of these trees, and `english-rules.txt` for one of real English with
+    universal tags.
 
     >>> path("treebank-dev.conllu").name
     'treebank-dev.conllu'
