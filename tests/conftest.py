@@ -12,9 +12,9 @@ from browsers import launched
 def in_silence(function):
     """A function of `math` that is NaN or infinite where Python has an error, as in C."""
 
-    def silent(x):
+    def silent(x, *base):
         try:
-            return function(x)
+            return function(x, *base)
         except (OverflowError, ValueError):
             return float(getattr(np, function.__name__)(np.float64(x)))
 
