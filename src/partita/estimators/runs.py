@@ -9,6 +9,7 @@ from typing import Any
 from partita.arrays import FloatArray
 from partita.estimators.groups import Runs
 from partita.estimators.supervision import RISK, Lessons
+from partita.memory import give_back_freed_memory
 from partita.training import Corpus, Penalty, TrainingResult, build_corpus, train
 from partita.training.interruption import heed_interruptions
 from partita.training.optimisers import Optimiser
@@ -72,6 +73,7 @@ def run(
 ) -> TrainingResult:
     """One stage, with files of its own: the only place where estimators call `train`."""
     options = way.options
+    give_back_freed_memory()
     return train(
         corpus,
         way.optimiser,

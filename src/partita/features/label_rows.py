@@ -32,21 +32,24 @@ def label_rows(
         else:
             counts.append(n_each)
             many.append(ids)
-    n_words = int(words.n_words.sum())
-    return _joined(np.array(singles).reshape(len(singles), n_words).T, counts, many)
+    return _joined(int(words.n_words.sum()), singles, counts, many)
 
 
-def _joined(singles: Array, counts: Sequence[IntArray], many: Sequence[Array]) -> Attributes:
+def _joined(
+    n_rows: int, singles: Sequence[Array], counts: Sequence[IntArray], many: Sequence[Array]
+) -> Attributes:
     """Rows of some single attributes, each followed by those that are members of sets."""
-    n_rows, n_single = singles.shape
-    sizes = np.full(n_rows, n_single, dtype=np.int64)
+    sizes = np.full(n_rows, len(singles), dtype=np.int64)
     for n_each in counts:
         sizes += n_each
     offsets = np.zeros(n_rows + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
     ids = np.empty(offsets[-1], dtype=np.int32)
-    ids[(offsets[:-1, None] + np.arange(n_single)).ravel()] = singles.ravel()
-    begin = offsets[:-1] + n_single
+    # One attribute of all rows after the other: an index of all of them is larger than they are.
+    begin = offsets[:-1].copy()
+    for values in singles:
+        ids[begin] = values
+        begin += 1
     for n_each, values in zip(counts, many, strict=True):
         ids[np.repeat(begin, n_each) + within_groups(n_each)] = values
         begin = begin + n_each

@@ -196,6 +196,18 @@ def move_block(block, gradient, share, update, method, vectors):
     return sums
 
 
+@borrowing
+def ask(block, gradient, share, update, vectors):
+    """Ask for all that the step of a block needs."""
+    fetch(gradient, block)
+    fetch(share, block)
+    fetch(vectors.weights, block)
+    fetch(vectors.squares, block)
+    fetch(vectors.means, block)
+    if update.age > 0.0:
+        fetch(vectors.drift, block)
+
+
 @kernel
 def move(touched, gradient, share, update, method, vectors):
     """One step of the weights in the blocks `touched`; gives the squared norm of g (see `follow`).
@@ -205,20 +217,27 @@ def move(touched, gradient, share, update, method, vectors):
     sums = broadcast(0.0)
     for place in range(touched.size):
         later = touched[min(place + AHEAD, touched.size - 1)]
-        fetch(gradient, later)
-        fetch(share, later)
-        fetch(vectors.weights, later)
-        fetch(vectors.squares, later)
-        fetch(vectors.means, later)
+        ask(later, gradient, share, update, vectors)
         sums = sums + move_block(touched[place], gradient, share, update, method, vectors)
     return total(sums)
 
 
+@borrowing
+def move_if_any(block, gradient, share, update, method, vectors):
+    """The step of a block whose gradient is not all 0."""
+    if is_zero(gradient, block):
+        return broadcast(0.0)
+    return move_block(block, gradient, share, update, method, vectors)
+
+
 @kernel
 def move_all(begin, end, gradient, share, update, method, vectors):
-    """`move` of the blocks from `begin` to `end` whose gradient is not all 0."""
+    """`move` of the blocks from `begin` to `end` whose gradient is not all 0.
+
+    Most of them: what comes next is asked for by the processor itself, which was faster than to
+    look ahead for it.
+    """
     sums = broadcast(0.0)
     for block in range(begin, end):
-        if not is_zero(gradient, block):
-            sums = sums + move_block(block, gradient, share, update, method, vectors)
+        sums = sums + move_if_any(block, gradient, share, update, method, vectors)
     return total(sums)
