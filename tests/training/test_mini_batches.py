@@ -114,6 +114,20 @@ def test_chunks_of_attributes_are_the_same_for_any_number_of_threads(optimiser):
         np.testing.assert_array_equal(one.weights, other.weights)
 
 
+def moved_by_columns(features, gradient):
+    """Weights of 0 after a step of length 1 up a gradient, and its squared norm."""
+    (block,) = features.columns()
+    assert block.layout == (0, features.width, features.n_attributes)
+    weights, squares = np.zeros(features.n_weights), np.empty(len(block.ends) - 1)
+    columns.move(
+        block.columns, block.ends, 0, len(squares), gradient, 0, features.width,
+        np.zeros(0, dtype=np.float32), np.zeros(0),
+        updates.Update(1.0, 0.0, 0.0, -1.0, 0.0), updates.Method(updates.SGD),
+        updates.Vectors(weights, *[np.zeros(0)] * 3), squares,
+    )  # fmt: skip
+    return weights, squares.sum()
+
+
 @pytest.mark.parametrize("width", [1, 3, 4, 17, 33, 90])
 @pytest.mark.parametrize("valued", [False, True])
 def test_rows_of_any_width(width, valued):
@@ -125,24 +139,22 @@ def test_rows_of_any_width(width, valued):
     features = RowFeatures(attributes, width * np.arange(8)[::-1], width, 11, n_parts)
     gradient = rng.normal(size=n_parts)
     expected = features.gradient(gradient)
-    (block,) = features.columns()
-    assert block.layout == (0, width, 11)
-    weights = np.zeros(11 * width)
-    vectors = updates.Vectors(weights, *[np.zeros(0)] * 3)
-    squares = np.empty(len(block.ends) - 1)
-    columns.move(
-        block.columns, block.ends, 0, len(squares), gradient, 0, width,
-        np.zeros(0, dtype=np.float32), np.zeros(0),
-        updates.Update(1.0, 0.0, 0.0, -1.0, 0.0), updates.Method(updates.SGD), vectors, squares,
-    )  # fmt: skip
+    weights, squares = moved_by_columns(features, gradient)
     np.testing.assert_array_equal(weights, expected)
-    np.testing.assert_allclose(squares.sum(), expected @ expected, rtol=1e-13)
+    np.testing.assert_allclose(squares, expected @ expected, rtol=1e-13)
 
 
 def test_what_has_the_value_zero_does_not_occur():
     rows = Attributes.from_lists([[3, 1], [1, 0]], [[0.0, 2.0], [4.0, 0.0]])
     found = sorted_by_attribute(rows, np.array([5, 2]))
     assert [each.tolist() for each in found] == [[1], [0, 2], [5, 2], [2.0, 4.0]]
+
+
+def test_batches_of_many_parts():
+    rows = RowFeatures(Attributes.from_lists([[1], [0, 1]]), [0, 70_000], 2, 3, 70_002)
+    gradient = np.zeros(70_002)
+    gradient[[1, 70_000]] = 1.0, 2.0
+    assert moved_by_columns(rows, gradient)[0].tolist() == [2.0, 0.0, 2.0, 1.0, 0.0, 0.0]
 
 
 def test_columns_of_joined_features():

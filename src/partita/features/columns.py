@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from partita.arrays import IntArray
+from partita.arrays import Array, IntArray
 from partita.kernels.weights import columns as kernels
 from partita.text.attributes import Attributes
 
@@ -52,7 +52,7 @@ class ColumnBlock:
         return ColumnBlock(self.first + n_weights, self.width, self.n_attributes, self.columns)
 
 
-def sorted_by_attribute(attributes: Attributes, starts: IntArray) -> kernels.Columns:
+def sorted_by_attribute(attributes: Attributes, starts: Array) -> kernels.Columns:
     """The occurrences of each attribute, in the order of the rows, which start at parts `starts`.
 
     An attribute whose values are all 0 does not occur. Costs some nanoseconds an occurrence.
@@ -60,8 +60,11 @@ def sorted_by_attribute(attributes: Attributes, starts: IntArray) -> kernels.Col
     >>> rows = Attributes.from_lists([[5, 2], [5]])
     >>> columns = sorted_by_attribute(rows, np.array([0, 3]))
     >>> columns.attributes, columns.offsets, columns.rows
-    (array([2, 5], dtype=int32), array([0, 1, 3], dtype=int32), array([0, 0, 3], dtype=int32))
+    (array([2, 5], dtype=int32), array([0, 1, 3], dtype=int32), array([0, 0, 3], dtype=uint16))
     """
+    # Batches mostly have fewer parts than that, and these are as many numbers as their features.
+    is_short = starts.max(initial=0) < 2**16
+    starts = starts.astype(np.uint16 if is_short else np.int32)
     ids, rows = attributes.ids, np.repeat(starts, np.diff(attributes.offsets))
     values = attributes.values
     if len(values):
@@ -73,6 +76,6 @@ def sorted_by_attribute(attributes: Attributes, starts: IntArray) -> kernels.Col
     return kernels.Columns(
         found.astype(np.int32),
         offsets.astype(np.int32),
-        rows[order].astype(np.int32),
+        rows[order],
         values[order] if len(values) else values,
     )

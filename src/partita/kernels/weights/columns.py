@@ -40,7 +40,7 @@ class Columns(NamedTuple):
     offsets: Array
     """(n_columns + 1,), int32: the occurrences of attribute attributes[c] begin at offsets[c]."""
     rows: Array
-    """(n_occurrences,), int32: the first part of the row of each."""
+    """(n_occurrences,), uint16 or int32: the first part of the row of each."""
     values: Array
     """(n_occurrences,), or empty where all are 1."""
 
