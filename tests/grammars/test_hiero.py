@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
 
 from partita.baselines import hiero as plain
 from partita.distribution.hypergraph import HypergraphDistribution
+from partita.grammars import hiero_chart
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.hiero import HieroGrammar
 from partita.grammars.rules import (
@@ -157,6 +159,34 @@ def test_a_sentence_with_more_edges_than_expected_gets_more_room():
     grammar = grammar_of([f"[X] ||| a ||| {k}" for k in range(5000)])
     assert grammar.parse(["a"]).hypergraph.n_edges == 5001
     assert grammar.parse_pair(["a"], ["7"]).hypergraph.n_edges == 2
+
+
+def test_what_needs_more_room_than_there_is_at_first(monkeypatch):
+    """Kernels that run out of room are asked again, with four times as much."""
+    grammar = grammar_of(SMALL)
+    source = ["a", "b", "a", "b", "a", "c", "b"]
+    whole = grammar.parse(source)
+    target = whole.yield_of(forest_derivations(whole)[0])
+    expected = [whole, grammar.parse_pair(source, target)]
+    n_tries = Counter()
+
+    def counted(name, kernel):
+        def tried(*given):
+            n_tries[name] += 1
+            return kernel(*given)
+
+        return tried
+
+    monkeypatch.setattr(hiero_chart, "FIRST_ROOM", 1)
+    for name in ("parse", "restrict"):
+        kernel = getattr(hiero_chart.hiero_parse, name)
+        monkeypatch.setattr(hiero_chart.hiero_parse, name, counted(name, kernel))
+    found = [grammar.parse(source), grammar.parse_pair(source, target)]
+    assert n_tries["parse"] > 2
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine.hypergraph.n_edges == theirs.hypergraph.n_edges
+        np.testing.assert_array_equal(mine.rule, theirs.rule)
+        np.testing.assert_array_equal(mine.node_spans, theirs.node_spans)
 
 
 def test_edges_know_their_rule_and_spans():

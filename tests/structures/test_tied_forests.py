@@ -1,5 +1,7 @@
 """Forests whose edges share parts: as forests of edges, summed over the edges of a part."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -15,10 +17,40 @@ PARTS = np.array([0, 1, 4, 0, 3, 2, 1], dtype=np.int32)
 N_PARTS = 3
 
 
-@pytest.fixture
-def tied():
+class Built(Sequence):
+    """Forests that are built when they are asked for."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        if index >= 2:
+            raise IndexError(index)
+        return TiedForest(Forests([GRAPH]), PARTS, N_PARTS)
+
+
+@pytest.fixture(params=["list", "built"])
+def tied(request):
     forest = TiedForest(Forests([GRAPH]), PARTS, N_PARTS)
-    return TiedForests([forest, forest], [N_PARTS, N_PARTS])
+    return TiedForests([forest, forest] if request.param == "list" else Built(), [N_PARTS, N_PARTS])
+
+
+def test_sets_that_are_the_same(tied):
+    forest = TiedForest(Forests([GRAPH]), PARTS, N_PARTS)
+    sizes = [N_PARTS, N_PARTS]
+    assert tied.is_same_set(TiedForests([forest, forest], sizes))
+    assert not tied.is_same_set(TiedForests([forest], [N_PARTS]))
+    others = np.array([0, 1, 4, 0, 3, 2, 2], dtype=np.int32)
+    other = TiedForest(Forests([GRAPH]), others, N_PARTS)
+    assert not tied.is_same_set(TiedForests([forest, other], sizes))
+
+
+def test_what_forbids_everything(tied, scores):
+    scores[N_PARTS : N_PARTS + 2] = -np.inf
+    assert tied.infer(scores).log_partition[1] == -np.inf
+    assert tied.why_empty(scores, 1) == Forests([GRAPH]).why_empty(
+        np.append(scores[N_PARTS:], [0.0, -np.inf])[PARTS], 0
+    )
 
 
 @pytest.fixture
