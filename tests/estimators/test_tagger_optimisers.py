@@ -44,7 +44,7 @@ def test_words_alone_by_adagrad(options):
         {"objective": "risk"},
         {"normalisation": "local"},
     ],
-    ids=str,
+    ids=" ".join,
 )
 def test_everything_else_by_lbfgs(options):
     assert usual(**options) == "lbfgs"
