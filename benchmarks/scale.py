@@ -1,26 +1,27 @@
 """Beyond one machine and beyond memory: what a cluster costs, and what streams cost nothing.
 
-    python -m benchmarks.scale [--quick] [--words 20000000]
+    python -m benchmarks.scale [--quick] [--only cluster,cache,answers,large] [--words 20000000]
 
 The text is made up (Zipf's law, 17 tags), so that its size is free and no data are needed. Ray is
-started on this machine; more workers than it has cores show the costs, not a gain.
+started on this machine; more workers than it has cores show the costs, not a gain. What is left
+out by `--only` stays in the results as it was.
 """
 
+import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import log2
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.timing import Table, best_time, write_json
-from partita import Tagger
+from benchmarks.timing import RESULTS, Table, best_time, peak_gigabytes, write_json
+from partita import DependencyParser, Tagger, samples
 from partita.data import read_sentences
 from partita.data.files import SentenceFiles
 from partita.distribution.linear_chain import LinearChain
@@ -82,11 +83,24 @@ def pass_seconds(corpus: Corpus, repeats: int = 5) -> float:
 # ---------------------------------------------------------------------- tables
 
 
-def cluster(n_words: int, most: int) -> tuple[Table, list[float]]:
+def cluster(n_words: int, most: int, sizes: list[int]) -> list[Table]:
+    """What a cluster costs and gains here, and what it would on many machines."""
+    found, passes = workers(n_words, most)
+    costs, way = gradients(sizes)
+    n_weights = 17 * 20_000
+    return [
+        found,
+        costs,
+        small_end(passes, n_weights, way),
+        on_paper(passes[0] * 100, 100 * n_words, 10**7, Way(LATENCY, BANDWIDTH)),
+    ]
+
+
+def workers(n_words: int, most: int) -> tuple[Table, list[float]]:
     """Start, shards and passes, by the number of workers; and the seconds of a pass."""
     import ray
 
-    table = Table(f"A tagger's corpus of {n_words:,} words on this machine, {os.cpu_count()} cores")
+    table = Table(f"Workers: a tagger's corpus of {n_words:,} words, {os.cpu_count()} cores")
     batches = list(made_batches(n_words, 20_000))
     for threads in (1, 2):
         seconds = pass_seconds(build_corpus(Likelihood(), batches, workers=threads))
@@ -115,12 +129,26 @@ def cluster(n_words: int, most: int) -> tuple[Table, list[float]]:
     return table, passes
 
 
-def gradients(sizes: list[int]) -> Table:
-    """What it takes to send weights and bring gradients together, by their number."""
+class Way(NamedTuple):
+    """What it takes to get weights to a neighbour, or a gradient back."""
+
+    latency: float
+    """Seconds."""
+    bandwidth: float
+    """Bytes a second."""
+
+    def seconds(self, n_weights: int, n_workers: int) -> float:
+        """Weights out and gradients back, down and up a tree of workers."""
+        return 2 * log2(n_workers) * (self.latency + 8 * n_weights / self.bandwidth)
+
+
+def gradients(sizes: list[int]) -> tuple[Table, Way]:
+    """What it takes to send weights and bring gradients together, by their number; and the way."""
     import ray
 
-    table = Table("Weights to two workers and their gradients back, almost nothing computed")
+    table = Table("Gradients: weights to two workers and back, almost nothing computed")
     ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    sent = []
     for size in sizes:
         n_attributes = size // N_TAGS
         batches = [batch for _ in range(2) for batch in made_batches(200, n_attributes)]
@@ -128,34 +156,57 @@ def gradients(sizes: list[int]) -> Table:
             seconds = pass_seconds(corpus)
         local = pass_seconds(build_corpus(Likelihood(), batches, workers=1, n_shards=2))
         table.add(weights=size, seconds=seconds, of_it_computed=local)
+        sent.append(seconds - local)
     ray.shutdown()
+    slope = max((sent[-1] - sent[0]) / (sizes[-1] - sizes[0]), 1e-12)
+    latency = max(sent[0] - slope * sizes[0], 0.0)
+    return table, Way(latency / 2, 16 / slope)
+
+
+def slowest(n_workers: int) -> float:
+    """How much longer than the mean the slowest of some workers takes."""
+    return float(1 + STRAGGLING * np.sqrt(2 * np.log(n_workers)))
+
+
+def small_end(passes: list[float], n_weights: int, way: Way) -> Table:
+    """The model on paper with what was measured here, beside passes that were measured here."""
+    table = Table(
+        f"Paper and measurement: a pass with {n_weights:,} weights; this machine sends "
+        f"{way.bandwidth / 1e9:.2g} GB/s after {1e3 * way.latency:.2g} ms"
+    )
+    n_cores = os.cpu_count() or 1
+    for count, measured in enumerate(passes, start=1):
+        # More workers than cores only share them.
+        computed = passes[0] / min(count, n_cores) * slowest(min(count, n_cores))
+        paper = computed + way.seconds(n_weights, count)
+        table.add(workers=count, on_paper=paper, measured=measured, ratio=measured / paper)
     return table
 
 
-def on_paper(seconds: float, n_words: int, n_weights: int) -> Table:
+def on_paper(seconds: float, n_words: int, n_weights: int, way: Way) -> Table:
     """T(N) = C / N * (1 + s sqrt(2 ln N)) + 2 log2(N) (latency + 8 n_weights / bandwidth)."""
     table = Table(
         f"On paper: a pass over {n_words:,} words, {n_weights:,} weights, links of 10 Gbit/s; "
         f"one worker {seconds:.3g} s"
     )
     for count in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000):
-        slowest = 1 + STRAGGLING * np.sqrt(2 * np.log(count))
-        computed = seconds / count * slowest
-        sent = 2 * log2(count) * (LATENCY + 8 * n_weights / BANDWIDTH)
-        total = computed + sent
+        computed, sent = seconds / count * slowest(count), way.seconds(n_weights, count)
         table.add(
             workers=count,
-            seconds=float(total),
-            computed=float(computed),
-            sent=float(sent),
-            times_faster=float(seconds / total),
+            seconds=computed + sent,
+            computed=computed,
+            sent=sent,
+            times_faster=seconds / (computed + sent),
         )
     return table
 
 
+# ---------------------------------------------------------------------- one machine
+
+
 def beyond_memory(n_words: int) -> Table:
     """The same corpus from memory and from the cache."""
-    table = Table(f"A pass over {n_words:,} words, one thread")
+    table = Table(f"Cache: a pass over {n_words:,} words, one thread")
     batches = list(made_batches(n_words, 20_000))
     in_memory = build_corpus(Likelihood(), batches, workers=1)
     with tempfile.TemporaryDirectory() as folder:
@@ -168,61 +219,83 @@ def beyond_memory(n_words: int) -> Table:
     return table
 
 
-def answers(n_words: int) -> Table:
-    """Words tagged a second: of sentences in memory, and from file to file."""
-    table = Table(f"Tagging {n_words:,} words")
+def answers(n_words: int, n_copies: int) -> list[Table]:
+    """Words tagged and sentences parsed a second: in memory, and from file to file."""
+    tags, trees = Table(f"Tagging: {n_words:,} words"), Table("Parsing: short sentences")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_text(folder / "train.txt", 50_000)
         write_text(folder / "new.txt", n_words)
-        model = Tagger(max_iterations=10, tag_column="1").fit(read_sentences(folder / "train.txt"))
-        model.save(folder / "model")
+        model: Any = Tagger(max_iterations=10, tag_column="1")
+        model.fit(read_sentences(folder / "train.txt")).save(folder / "tagger")
         sentences = [list(each.column("0")) for each in read_sentences(folder / "new.txt")]
         for workers in (1, 2, "ray:2"):
-            model.set_params(workers=workers)
-            began = time.perf_counter()
-            model.predict(sentences)
-            in_memory = time.perf_counter() - began
-            files = [str(folder / each) for each in ("model", "new.txt", "out.txt")]
-            command = [*files[:2], "-o", files[2], "--workers", str(workers)]
-            began = time.perf_counter()
-            subprocess.run(
-                [sys.executable, "-m", "partita", "predict", *command],
-                check=True,
-                capture_output=True,
-            )
-            table.add(
-                workers=workers,
-                words_a_second=n_words / in_memory,
-                from_file_to_file=n_words / (time.perf_counter() - began),
-            )
-    return table
+            row = answered(model, sentences, folder / "tagger", folder / "new.txt", workers)
+            tags.add(workers=workers, **{f"words_{key}": n_words / s for key, s in row.items()})
+        treebank = samples.path("treebank-dev.conllu")
+        model = DependencyParser(n_models=1, max_iterations=2, progress=False)
+        model.fit(read_sentences(treebank)).save(folder / "parser")
+        (folder / "trees.conllu").write_text(n_copies * treebank.read_text())
+        many = list(read_sentences(folder / "trees.conllu"))
+        for workers in (1, 2):
+            row = answered(model, many, folder / "parser", folder / "trees.conllu", workers)
+            found = {f"sentences_{key}": len(many) / s for key, s in row.items()}
+            trees.add(workers=workers, words_each=sum(map(len, many)) / len(many), **found)
+    return [tags, trees]
+
+
+def answered(
+    model: Any, sentences: list[Any], path: Path, text: Path, workers: int | str
+) -> dict[str, float]:
+    """Seconds for sentences in memory, and from file to file by the command."""
+    model.set_params(workers=workers)
+    in_memory = best_time(lambda: model.predict(sentences), 3)
+    out = str(path.parent / "out")
+    command = [str(path), str(text), "-o", out, "--workers", str(workers)]
+    line = [sys.executable, "-m", "partita", "predict", *command]
+    seconds = timed(lambda: subprocess.run(line, check=True, capture_output=True))
+    return {"a_second": in_memory, "from_file_to_file": seconds}
 
 
 def large(n_words: int, workers: int | str) -> Table:
     """A tagger from a file of many words: each stage, and the memory of this process."""
-    table = Table(f"A tagger from a file of {n_words:,} words, workers={workers!r}, 5 iterations")
+    table = Table(
+        f"Large: a tagger from a file of {n_words:,} words, workers={workers!r}, min_count=10, 5 "
+        "iterations"
+    )
     with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "large.txt"
+        path, cache = Path(name) / "large.txt", Path(name) / "cache"
         write_text(path, n_words)
-        cache = Path(name) / "cache"
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-        tagger = Tagger(tag_column="1", cache=cache, workers=workers, max_iterations=5)
-        first = timed(lambda: tagger.fit(SentenceFiles(path)))
+        before = peak_gigabytes()
+        tagger = Tagger(
+            tag_column="1", cache=cache, workers=workers, max_iterations=5, min_count=10
+        )
+        began, busy = time.perf_counter(), time.process_time()
+        tagger.fit(SentenceFiles(path))
+        seconds, busy = time.perf_counter() - began, time.process_time() - busy
         found = tagger.training_
         assert found is not None
         in_passes = found.history[-1].seconds if found.history else 0.0
+        features: Any = tagger.model_.features
         table.add(
             text_megabytes=path.stat().st_size / 1e6,
-            cache_megabytes=sum(each.stat().st_size for each in cache.iterdir()) / 1e6,
+            words_megabytes=size_of(cache.glob("words-*")),
+            batches_megabytes=size_of(cache.glob("batches-*")),
+            vocabulary=len(features.seen["0"].words),
             attributes=tagger.model_.n_attributes,
-            weights=tagger.model_.n_weights,
-            read_and_encode=first - in_passes,
+            weights=int(tagger.model_.n_weights),
+            read_and_encode=seconds - in_passes,
             passes=in_passes,
-            most_memory_before=before,
-            most_memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+            cpu_seconds=busy,
+            gigabytes_before=before,
+            most_gigabytes=peak_gigabytes(),
         )
     return table
+
+
+def size_of(paths: Iterable[Path]) -> float:
+    """Of some files, in megabytes."""
+    return sum(path.stat().st_size for path in paths) / 1e6
 
 
 def timed(work: Callable[[], Any]) -> float:
@@ -232,29 +305,38 @@ def timed(work: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
+def option(name: str) -> str | None:
+    """What stands behind a flag."""
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else None
+
+
 def main() -> None:
     quick = "--quick" in sys.argv[1:]
-    n_large = 20_000_000
-    if "--words" in sys.argv:
-        n_large = int(sys.argv[sys.argv.index("--words") + 1])
-    elif quick:
-        n_large = 200_000
-    n_words = 40_000 if quick else 1_000_000
+    n_words, n_large = (40_000, 200_000) if quick else (1_000_000, 20_000_000)
+    n_large = int(option("--words") or n_large)
+    sizes = [10**5, 10**6] if quick else [10**5, 10**6, 10**7]
+    sections: dict[str, Callable[[], list[Table]]] = {
+        "cluster": lambda: cluster(n_words, 2 if quick else 4, sizes),
+        "cache": lambda: [beyond_memory(n_words)],
+        "answers": lambda: answers(n_words // 2, 2 if quick else 40),
+        "large": lambda: [large(n_large, 1)],
+    }
+    chosen = (option("--only") or ",".join(sections)).split(",")
     tables = []
-
-    def show(table: Table) -> None:
-        tables.append(table)
-        print(table, flush=True)
-
-    table, passes = cluster(n_words, 2 if quick else 4)
-    show(table)
-    show(gradients([10**5, 10**6] if quick else [10**5, 10**6, 10**7]))
-    show(on_paper(passes[0] * 100, 100 * n_words, 10**7))
-    show(beyond_memory(n_words))
-    show(answers(20_000 if quick else 500_000))
-    show(large(n_large, 2))
+    for name in chosen:
+        for table in sections[name]():
+            tables.append(table)
+            print(table, flush=True)
     if not quick:
-        print(f"\nWritten to {write_json('scale', tables)}")
+        print(f"\nWritten to {write_json('scale', with_earlier(tables))}")
+
+
+def with_earlier(tables: list[Table]) -> list[Table]:
+    """New tables, and those of the last results that were not made again; by their first word."""
+    path = RESULTS / "scale.json"
+    old = json.loads(path.read_text())["tables"] if path.exists() else []
+    new = {table.title.partition(":")[0] for table in tables}
+    return tables + [Table(**each) for each in old if each["title"].partition(":")[0] not in new]
 
 
 if __name__ == "__main__":

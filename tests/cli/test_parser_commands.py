@@ -2,6 +2,7 @@
 
 import pytest
 
+from partita import DependencyParser
 from partita.cli import main
 from partita.data import read_conllu
 from partita.data.dependencies import tree_heads
@@ -400,3 +401,15 @@ def test_one_message_and_nothing_written(line, message, run, bank, broken):
     assert message in complaints[0]
     assert "Traceback" not in err
     assert sorted(path.name for path in (*bank.iterdir(), *broken.iterdir())) == before
+
+
+def test_training_by_a_cache_writes_the_same_model(run, tmp_path):
+    line = f"train parser train.conllu -o {{path}} --max-iterations 1 {SMALL}"
+    plain, cached = tmp_path / "plain", tmp_path / "cached"
+    assert run(line, path=plain)[0] == 0
+    status, _, err = run(line + " --cache {folder}", path=cached, folder=tmp_path / "kept")
+    assert status == 0
+    assert "Reading 1 file in 1 block" in err
+    one, two = map(DependencyParser.load, (plain, cached))
+    assert one.weights_.tobytes() == two.weights_.tobytes()
+    assert one.label_weights_.tobytes() == two.label_weights_.tobytes()

@@ -1,12 +1,13 @@
-"""A tagger from files: each worker reads its own blocks, and the model is that of memory."""
+"""Estimators from files: each worker reads its own blocks, and the model is that of memory."""
 
 import gzip
 
+import numpy as np
 import pytest
 
-from partita import Tagger, samples
+from partita import DependencyParser, HiddenMarkovTagger, Segmenter, Tagger, samples
+from partita.data import Sentence, read_sentences, write_conllu
 from partita.data import files as data_files
-from partita.data import read_sentences
 from partita.data.errors import DataError
 from partita.data.files import SentenceFiles
 
@@ -98,3 +99,143 @@ def test_mistakes_name_the_line_of_the_file(path, monkeypatch, tmp_path):
 def test_what_needs_all_sentences_at_once_is_refused(path, options, message):
     with pytest.raises(ValueError, match=message):
         Tagger(**{**OPTIONS, **options}).fit(SentenceFiles(path))
+
+
+def stored(model, path):
+    """What a model file has, but for what it was learnt from."""
+    model.about_ = {}
+    model.save(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("block", [2**22, 20_000])
+def test_segments_of_files_are_those_of_memory(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(data_files, "BLOCK", block)
+    path = samples.path("chunks-dev.txt")
+    document = read_sentences(path)
+    options = {"tag_column": document.names[-1], "max_iterations": 3, "workers": 2}
+    expected = Segmenter(**options).fit(document)
+    found = Segmenter(**options).fit(SentenceFiles(path))
+    if block == 2**22:
+        assert stored(found, tmp_path / "a") == stored(expected, tmp_path / "b")
+    assert found.longest_ == expected.longest_
+    assert found.model_.wholes.names == expected.model_.wholes.names
+    assert found.training_.loss == pytest.approx(expected.training_.loss, rel=1e-9)
+    with pytest.raises(ValueError, match="segment of .* words, and longest is 2"):
+        Segmenter(**options, longest=2).fit(SentenceFiles(path))
+
+
+@pytest.fixture
+def partly(path, tmp_path):
+    """The treebank, of which only every third sentence has its tags, and one has some."""
+    sentences = list(read_sentences(path))
+    for number, each in enumerate(sentences):
+        if number % 3:
+            tags = list(each.column("UPOS")) if number == 1 else ["_"] * len(each)
+            tags[0] = "_"
+            sentences[number] = each.replaced("UPOS", tags)
+    written = tmp_path / "partly.conllu"
+    write_conllu(written, sentences)
+    return written
+
+
+def plain_tags(document):
+    """As the command reads them: an underscore is a tag that is not known."""
+    return [["?" if tag == "_" else tag for tag in each.column("UPOS")] for each in document]
+
+
+@pytest.mark.parametrize("block", [2**22, 20_000])
+@pytest.mark.parametrize("kind", ["counts", "some labels", "words alone"])
+def test_hidden_markov_models_of_files_are_those_of_memory(
+    path, partly, tmp_path, monkeypatch, kind, block
+):
+    monkeypatch.setattr(data_files, "BLOCK", block)
+    options = {"max_iterations": 4, "workers": 2}
+    chosen = partly if kind == "some labels" else path
+    document = read_sentences(chosen)
+    if kind == "words alone":
+        options["n_tags"] = 5
+        words = [each.column("FORM") for each in document]
+        expected = HiddenMarkovTagger(**options).fit(words)
+    else:
+        options["tag_column"] = "UPOS"
+        expected = HiddenMarkovTagger(**options).fit(document, plain_tags(document))
+    found = HiddenMarkovTagger(**options).fit(SentenceFiles(chosen))
+    assert found.symbols_.words == expected.symbols_.words
+    for one, two in zip(found.histories_, expected.histories_, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-9)
+    np.testing.assert_allclose(
+        np.exp(found.log_emissions_), np.exp(expected.log_emissions_), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_hidden_markov_models_refuse_what_needs_all_words(path):
+    with pytest.raises(ValueError, match="start is 'classes', which looks at all sentences"):
+        HiddenMarkovTagger(n_tags=3, start="classes").fit(SentenceFiles(path))
+    with pytest.raises(ValueError, match="files came with labels"):
+        HiddenMarkovTagger(n_tags=3).fit(SentenceFiles(path), [["A"]])
+
+
+SMALL_PARSER = {"n_bits": 12, "label_bits": 8, "sibling_bits": 12, "max_iterations": 2}
+PARSERS = {
+    "arcs": {"projective": True, "n_models": 2},
+    "arcs may cross": {"projective": False, "n_models": 1, "labels": False},
+    "joint": {"labels": "joint", "n_models": 1, "optimiser": "lbfgs"},
+    "siblings": {"order": 2, "n_models": 1, "pseudo_projective": True},
+}
+
+
+@pytest.fixture(scope="module")
+def few(path, tmp_path_factory):
+    """Some short sentences, and one whose arcs cross."""
+    sentences = [each for each in read_sentences(path) if len(each) < 12][:16]
+    crossing = Sentence(
+        {"FORM": tuple("abcd"), "UPOS": ("X",) * 4, "HEAD": tuple("3401"), "DEPREL": tuple("pqrs")}
+    )
+    written = tmp_path_factory.mktemp("few") / "few.conllu"
+    write_conllu(written, [*sentences, crossing])
+    return written
+
+
+@pytest.mark.parametrize(
+    ("kind", "block"), [*((kind, 2**22) for kind in PARSERS), ("joint", 2000), ("siblings", 2000)]
+)
+def test_parsers_of_files_are_those_of_memory(few, tmp_path, monkeypatch, kind, block):
+    monkeypatch.setattr(data_files, "BLOCK", block)
+    options = {**SMALL_PARSER, **PARSERS[kind], "workers": 2, "progress": False}
+    expected = DependencyParser(**options).fit(read_sentences(few))
+    found = DependencyParser(**options, cache=tmp_path / "c").fit(SentenceFiles(few))
+    if block == 2**22:
+        assert stored(found, tmp_path / "a") == stored(expected, tmp_path / "b")
+    assert found.model_ == expected.model_
+    assert found.labels_ == expected.labels_
+    assert found.n_lifted_ == expected.n_lifted_ == int(kind in ("arcs", "siblings"))
+    if kind == "joint":  # whole passes, so that the order of batches does not matter
+        np.testing.assert_allclose(found.weights_, expected.weights_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"entropy_weight": 1.0}, "entropy_weight came with files"),
+        ({"objective": "risk"}, "learnt in two stages"),
+    ],
+)
+def test_what_parsers_of_files_refuse(path, options, message):
+    with pytest.raises(ValueError, match=message):
+        DependencyParser(**options).fit(SentenceFiles(path))
+    with pytest.raises(ValueError, match="expected CoNLL-U, with HEAD"):
+        DependencyParser().fit(SentenceFiles(samples.path("chunks-dev.txt")))
+
+
+@pytest.mark.parametrize("kind", ["arcs", "joint", "siblings"])
+def test_batches_of_parsers_hold_their_own_sentences_only(few, tmp_path, kind):
+    """Twice the sentences, twice the cache: not every batch with the keys of all."""
+    sentences = list(read_sentences(few))
+    options = {**SMALL_PARSER, **PARSERS[kind], "max_iterations": 1, "n_models": 1}
+    sizes = []
+    for name, part in (("one", sentences), ("two", 2 * sentences)):
+        parser = DependencyParser(**options, cache=tmp_path / name, workers=1, batch_sentences=12)
+        parser.fit(part)
+        sizes.append((tmp_path / name / "batches-0").stat().st_size)
+    assert sizes[1] < 2.2 * sizes[0]

@@ -13,7 +13,11 @@ from partita import (
     Segmenter,
     Tagger,
     Translator,
+    samples,
 )
+from partita.data import files as data_files
+from partita.data import read_sentences
+from partita.data.files import SentenceFiles
 from partita.estimators.alignment import em
 from partita.training.workers import Workers, in_order
 from small_bitext import random_bitext
@@ -112,6 +116,20 @@ def parser(workers):
     return DependencyParser(**options).fit(trees), (trees,)
 
 
+def tagger_of_files(workers):
+    path = samples.path("treebank-dev.conllu")
+    options = {"tag_column": "UPOS", "max_iterations": 3, "columns": ["FORM"]}
+    words = [each.column("FORM") for each in read_sentences(path)]
+    return Tagger(workers=workers, **options).fit(SentenceFiles(path)), (words,)
+
+
+def parser_of_files(workers):
+    path = samples.path("treebank-dev.conllu")
+    options = {"n_bits": 10, "label_bits": 6, "n_models": 1, "max_iterations": 1}
+    model = DependencyParser(workers=workers, progress=False, **options).fit(SentenceFiles(path))
+    return model, (list(read_sentences(path))[:3],)
+
+
 def aligner(workers):
     source, target = random_bitext(np.random.default_rng(0), n_pairs=12)
     return Aligner(workers=workers, progress=False).fit(source, target), (source, target)
@@ -140,6 +158,8 @@ def translator(workers):
         segmenter,
         hidden_markov,
         parser,
+        tagger_of_files,
+        parser_of_files,
         aligner,
         aligner_of_many_shards,
         aligner_crf,
@@ -149,6 +169,7 @@ def translator(workers):
 )
 def test_estimators_learn_and_answer_the_same(fitted, tmp_path, monkeypatch):
     monkeypatch.setattr(em, "BLOCK", 500)  # more batches than one, and so shards
+    monkeypatch.setattr(data_files, "BLOCK", 30_000)  # more blocks than one
     by_threads, asked = fitted(1)
     by_ray, _ = fitted("ray:2")
     paths = tmp_path / "threads", tmp_path / "ray"

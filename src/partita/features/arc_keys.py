@@ -16,6 +16,7 @@ from partita.arrays import Array, IntArray
 from partita.features.nodes import Nodes, within_groups
 from partita.kept import kept_texts
 from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS, Keys
+from partita.structures.batch import offsets
 from partita.text.arc_templates import (
     ArcTemplate,
     is_counted,
@@ -27,7 +28,7 @@ from partita.text.fields import Field, RoleField, RoleTemplate
 from partita.text.hashing import Keys32, States, hashes, keys_of, mixed
 from partita.text.known_values import NONE, KnownValues
 from partita.text.views import find_view
-from partita.text.words import Words
+from partita.text.words import CountedWords, Words
 
 KINDS = ("pair", "count", "set", "head", "modifier")
 """Of templates, in the kernel's order."""
@@ -43,7 +44,9 @@ class KeyMaker:
     """Values that the set of words between can have, at most 63; others share the last bit."""
 
     @classmethod
-    def learn(cls, templates: Sequence[ArcTemplate], words: Words, min_count: int) -> "KeyMaker":
+    def learn(
+        cls, templates: Sequence[ArcTemplate], words: Words | CountedWords, min_count: int
+    ) -> "KeyMaker":
         """From the words of the training sentences."""
         fields = [each.field for template in templates for each in template.fields]
         known = KnownValues.learn(words, fields, min_count)
@@ -193,6 +196,41 @@ class KeyMaker:
             if template.at("between"):
                 keys[row] = keys_of(hashes([f"{template.text}\0{kind}" for kind in kinds]))
         return keys
+
+
+def keys_of_nodes(keys: Keys, nodes: IntArray) -> Keys:
+    """The keys of some nodes alone, in their order: all that a batch of sentences needs."""
+    set_head, set_head_ends = _chosen_sets(keys.set_head, keys.set_head_ends, nodes, keys)
+    set_modifier, ends = _chosen_sets(keys.set_modifier, keys.set_modifier_ends, nodes, keys)
+    return keys._replace(
+        head=keys.head[nodes],
+        modifier=keys.modifier[nodes],
+        counter=keys.counter[nodes],
+        kind=keys.kind[nodes],
+        set_head=set_head,
+        set_head_ends=set_head_ends,
+        set_modifier=set_modifier,
+        set_modifier_ends=ends,
+        only_head=keys.only_head[nodes],
+        only_modifier=keys.only_modifier[nodes],
+    )
+
+
+def _chosen_sets(
+    members: Keys32, ends: IntArray, nodes: IntArray, keys: Keys
+) -> tuple[Keys32, IntArray]:
+    n_sets = len(keys.set_between)
+    starts = ends[:-1].reshape(-1, n_sets)[nodes].ravel() if n_sets else ends[:0]
+    sizes = np.diff(ends).reshape(-1, n_sets)[nodes].ravel() if n_sets else ends[:0]
+    places = np.repeat(starts, sizes) + within_groups(sizes)
+    return members[places], offsets(sizes)
+
+
+def own_nodes(first_nodes: IntArray, n_words: IntArray) -> tuple[IntArray, IntArray]:
+    """The nodes of some sentences, end to end, and where those of each then begin."""
+    sizes = n_words + 1
+    nodes = np.repeat(first_nodes, sizes) + within_groups(sizes)
+    return nodes, offsets(sizes)[:-1]
 
 
 def _raw(field: Field, values: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
+from partita.features.arc_keys import keys_of_nodes, own_nodes
 from partita.features.base import FeatureMap
 from partita.kernels.features import arcs as arc_features
 from partita.kernels.features.arcs import GROUP, MOST_KINDS, Keys
@@ -49,6 +50,13 @@ class ArcFeatures(FeatureMap):
         self._shape = trees.n_words, first_nodes, trees.arc_offsets
         last = (first_nodes + trees.n_words + 1).max(initial=0)
         self._most_places = most_places(keys, int(first_nodes.min(initial=last)), int(last))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A batch on its way to a file or a worker takes its own sentences' keys along, not all.
+        n_words, first_nodes, arc_offsets = self._shape
+        nodes, firsts = own_nodes(first_nodes, n_words)
+        own = {"_keys": keys_of_nodes(self._keys, nodes), "_shape": (n_words, firsts, arc_offsets)}
+        return {**vars(self), **own}
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """out[arc] += the weights of its features; cells that are no arc stay as they are."""

@@ -1,5 +1,7 @@
 """Features of the rules of an ITG: tables of values, with a row for each rule."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -36,6 +38,7 @@ class TableFeatures(FeatureMap):
     ) -> None:
         self.values = values
         self.rows, self.parts = _integers(rows), _integers(parts)
+        self._value_rows = self.rows
         self.n_parts, self.has_own = n_parts, has_own
         n_rows, self.n_shared = values.shape
         self.n_weights = self.n_shared + (n_rows if has_own else 0)
@@ -50,9 +53,14 @@ class TableFeatures(FeatureMap):
                     f"{name} range from {indices.min()} to {indices.max()}; expected 0 to {n - 1}."
                 )
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A batch on its way to a file or a worker takes the rows along that it has, not the table.
+        used, places = np.unique(self._value_rows, return_inverse=True)
+        return {**vars(self), "values": self.values[used], "_value_rows": places}
+
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """out[parts] += values[rows] shared + own[rows]."""
-        scores = self.values[self.rows] @ weights[: self.n_shared]
+        scores = self.values[self._value_rows] @ weights[: self.n_shared]
         if self.has_own:
             scores += weights[self.n_shared + self.rows]
         np.add.at(out, self.parts, scores)
@@ -60,7 +68,7 @@ class TableFeatures(FeatureMap):
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
         """The transpose."""
         slopes = score_gradient[self.parts]
-        out[: self.n_shared] += slopes @ self.values[self.rows]
+        out[: self.n_shared] += slopes @ self.values[self._value_rows]
         if self.has_own:
             np.add.at(out, self.n_shared + self.rows, slopes)
 

@@ -1,8 +1,11 @@
 """Features of arcs with labels: a row of weights, one for each label, for every hashed feature."""
 
+from typing import Any
+
 import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
+from partita.features.arc_keys import keys_of_nodes, own_nodes
 from partita.features.arcs import with_distance
 from partita.features.base import FeatureMap
 from partita.features.rows import RowFeatures
@@ -50,6 +53,12 @@ class LabelledArcs(FeatureMap):
         self.n_labels, self.n_bits = trees.n_labels, n_bits
         self.n_parts, self.n_weights = trees.n_parts, 2**n_bits * trees.n_labels
         self._keys, self._trees, self._first_nodes = keys, trees, first_nodes
+
+    def __getstate__(self) -> dict[str, Any]:
+        # As of `ArcFeatures`: its own sentences' keys only.
+        nodes, firsts = own_nodes(self._first_nodes, self._trees.n_words)
+        own = {"_keys": keys_of_nodes(self._keys, nodes), "_first_nodes": firsts}
+        return {**vars(self), **own}
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """out[arc, label] += the weights of the arc's features; cells that are no arc stay."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
-from partita.features.arc_keys import direction_keys, keys_at
+from partita.features.arc_keys import direction_keys, keys_at, own_nodes
 from partita.features.arcs import number_of_weights, table
 from partita.features.base import FeatureMap
 from partita.features.nodes import Nodes
@@ -19,7 +19,7 @@ from partita.structures.sibling_trees import SiblingTrees
 from partita.text.hashing import Keys32, buckets, hashes, keys_of
 from partita.text.known_values import KnownValues
 from partita.text.sibling_templates import SiblingTemplate, parse_sibling_templates
-from partita.text.words import Words
+from partita.text.words import CountedWords, Words
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SiblingKeyMaker:
 
     @classmethod
     def learn(
-        cls, templates: Sequence[SiblingTemplate], words: Words, min_count: int
+        cls, templates: Sequence[SiblingTemplate], words: Words | CountedWords, min_count: int
     ) -> "SiblingKeyMaker":
         """From the words of the training sentences."""
         fields = [each.field for template in templates for each in template.fields]
@@ -88,6 +88,18 @@ class SiblingFeatures(FeatureMap):
         self.n_parts, self.n_weights = trees.n_parts, number_of_weights(n_bits)
         self._keys, self._shift = keys, np.uint32(32 - n_bits)
         self._shape = trees.n_words, first_nodes, trees.array_starts[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # As of `ArcFeatures`: its own sentences' keys only.
+        n_words, first_nodes, starts = self._shape
+        nodes, firsts = own_nodes(first_nodes, n_words)
+        keys = self._keys
+        chosen = keys._replace(
+            head=_rows(keys.head.T[nodes]),
+            inner=_rows(keys.inner.T[nodes]),
+            modifier=_rows(keys.modifier.T[nodes]),
+        )
+        return {**vars(self), "_keys": chosen, "_shape": (n_words, firsts, starts)}
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """out[part] += the weights of its features; cells that are no part stay as they are."""

@@ -9,7 +9,7 @@ from partita.kept import kept_texts
 from partita.text.fields import Field, parse_field
 from partita.text.hashing import States, hashes
 from partita.text.views import find_parts
-from partita.text.words import Words
+from partita.text.words import CountedWords, Words
 
 RARE, NONE, ROOT, EDGE = "\0rare", "\0none", "\0root", "\0edge"
 """Values that no text has: what was seen too seldom, what a view sees nothing of, the root of a
@@ -37,7 +37,9 @@ class KnownValues:
     values: Mapping[Sight, frozenset[str]]
 
     @classmethod
-    def learn(cls, words: Words, fields: Iterable[Field], min_count: int) -> "KnownValues":
+    def learn(
+        cls, words: Words | CountedWords, fields: Iterable[Field], min_count: int
+    ) -> "KnownValues":
         """From the words of training; a view is computed once for every distinct value."""
         known = {}
         for column, view in dict.fromkeys((str(field.column), field.view) for field in fields):

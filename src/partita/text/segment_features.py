@@ -7,7 +7,7 @@ keys that labelled segments had often enough have numbers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -136,24 +136,51 @@ class SegmentFeatures:
         dictionaries: Mapping[str, Sequence[str]],
     ) -> Self:
         """The attributes that labelled segments have at least `min_count` times."""
-        templates = default_places(words)
-        empty = cls(
-            templates, longest, dictionaries, np.zeros(0, np.uint64), np.zeros(0, np.int64), []
-        )
-        keys, sources = empty._labelled(words, labelled)
-        known, index, counts = np.unique(keys, return_index=True, return_counts=True)
+        empty = cls.without_keys(default_places(words), longest, dictionaries)
+        kept = empty.kept_keys(*empty.count_keys(words, labelled), min_count)
+        names = empty.key_names(words, labelled, kept)
+        return empty.with_keys(kept, [names[key] for key in kept.tolist()])
+
+    @classmethod
+    def without_keys(
+        cls, templates: tuple[Places, ...], longest: int, dictionaries: Mapping[str, Sequence[str]]
+    ) -> Self:
+        """What segments are looked at by, before any of them were counted."""
+        none = np.zeros(0, np.uint64), np.zeros(0, np.int64)
+        return cls(templates, longest, dictionaries, *none, [])
+
+    def count_keys(self, words: Words, labelled: Segments) -> tuple[States, IntArray]:
+        """The different keys of labelled segments, ascending, and how often each occurs."""
+        return np.unique(self._labelled(words, labelled)[0], return_counts=True)
+
+    @staticmethod
+    def kept_keys(keys: States, counts: IntArray, min_count: int) -> States:
+        """Those that came often enough, the most frequent first."""
         kept = np.flatnonzero(counts >= min_count)
         # Frequent attributes have low numbers, so that their weights lie together.
-        order = kept[np.lexsort((known[kept], -counts[kept]))]
-        names = [_name(words, templates[t], first, n) for t, first, n in sources[index[order]]]
-        numbers = np.empty(len(kept), dtype=np.int64)
-        numbers[np.searchsorted(kept, order)] = empty._n_fixed + np.arange(len(order))
-        return cls(templates, longest, dictionaries, known[kept], numbers, names)
+        found: States = keys[kept[np.lexsort((keys[kept], -counts[kept]))]]
+        return found
+
+    def with_keys(self, keys: States, names: Sequence[str]) -> Self:
+        """With numbers for some keys, in their order."""
+        order = np.argsort(keys)
+        numbers = self._n_fixed + order
+        return replace(self, keys=keys[order], numbers=numbers, names=names)
+
+    def key_names(self, words: Words, labelled: Segments, keys: States) -> dict[int, str]:
+        """The names of those of some keys that labelled segments have."""
+        found, sources = self._labelled(words, labelled)
+        known, index = np.unique(found, return_index=True)
+        here = np.isin(known, keys)
+        return {
+            key: _name(words, self.templates[sources[place, 0]], *sources[place, 1:].tolist())
+            for key, place in zip(known[here].tolist(), index[here].tolist(), strict=True)
+        }
 
     @classmethod
     def of_lengths(cls, longest: int, dictionaries: Mapping[str, Sequence[str]]) -> Self:
         """Lengths and dictionaries only."""
-        return cls((), longest, dictionaries, np.zeros(0, np.uint64), np.zeros(0, np.int64), [])
+        return cls.without_keys((), longest, dictionaries)
 
     @property
     def n_attributes(self) -> int:

@@ -7,7 +7,7 @@ from partita.data.conllu import EMPTY
 from partita.data.sentences import Sentence
 from partita.text.markers import with_markers
 from partita.text.sentences import check_not_empty, has_columns, listed, where
-from partita.text.words import Words, common_columns, read_words
+from partita.text.words import CountedWords, Words, common_columns, read_words
 
 NAMES = ("FORM", "LEMMA", "UPOS", "XPOS", "FEATS")
 TUPLES = ("FORM", "UPOS", "XPOS", "LEMMA", "FEATS")
@@ -44,7 +44,7 @@ def read_tree_words(sentences: Iterable[Any], columns: Sequence[str] | None = No
     return with_markers(words)
 
 
-def telling_columns(words: Words) -> tuple[str, ...]:
+def telling_columns(words: Words | CountedWords) -> tuple[str, ...]:
     """The form, and the columns that tell words apart: not those that are `_` or blank throughout.
 
     Many treebanks have no tags of their own in XPOS, and default templates that look at it would

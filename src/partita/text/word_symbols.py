@@ -1,7 +1,7 @@
 """What a hidden Markov model emits: frequent words, and classes of rare ones."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -44,7 +44,11 @@ class WordSymbols:
         >>> WordSymbols.learn(["a", "b", "a", None, "c"], min_count=2).words
         ('a',)
         """
-        counts = Counter(word for word in words if word is not None)
+        return cls.counted(Counter(word for word in words if word is not None), min_count)
+
+    @classmethod
+    def counted(cls, counts: Mapping[str, int], min_count: int) -> "WordSymbols":
+        """The same, from how often words came."""
         order = sorted(counts, key=lambda word: (-counts[word], word))
         kept = [word for word in order if counts[word] >= min_count]
         rare = {word: counts[word] for word in order[len(kept) :]}

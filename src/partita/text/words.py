@@ -66,6 +66,35 @@ class Words:
         return Words(n_words, columns)
 
 
+@dataclass(frozen=True)
+class CountedValues:
+    """The different values of a column, and how often each came."""
+
+    values: tuple[str, ...]
+    counts: IntArray
+
+
+@dataclass(frozen=True)
+class CountedWords:
+    """What is told apart of words that nobody holds: counts of values, in place of `Words`."""
+
+    columns: Mapping[str, CountedValues]
+
+    @classmethod
+    def of(cls, counts: Mapping[str, Mapping[str, int]]) -> "CountedWords":
+        """From the counts of each column.
+
+        >>> CountedWords.of({"FORM": {"the": 2, "dog": 1}}).columns["FORM"].values
+        ('the', 'dog')
+        """
+        return cls(
+            {
+                name: CountedValues(tuple(each), np.fromiter(each.values(), np.int64, len(each)))
+                for name, each in counts.items()
+            }
+        )
+
+
 def read_words(
     sentences: Iterable[Any],
     columns: Sequence[str] | None = None,

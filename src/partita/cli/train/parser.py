@@ -14,6 +14,7 @@ from partita.cli.options import (
 )
 from partita.cli.parser import Parser
 from partita.cli.treebanks import read_trees, read_words
+from partita.data.formats import count
 from partita.data.sentences import Sentence
 
 
@@ -61,16 +62,34 @@ def run(options: Options) -> int:
     from partita.training.interruption import heed_interruptions
 
     parser = make_estimator(options, "parser", **_rules(options))
+    held_out = read_trees(options.held_out, options) or None
+    if parser.cache is not None and options.train and not (options.unlabelled or parser.rules):
+        return _run_on_files(parser, options, held_out)
     trees = read_trees(options.train, options)
     unlabelled: list[Sentence] = []
     for path in options.unlabelled:
         unlabelled += read_words(path, options)
     if not trees and not unlabelled:
         raise ValueError("no data came; name files with trees, or some without by --unlabelled.")
-    held_out = read_trees(options.held_out, options) or None
     # From here on a signal ends the training, and never loses the model.
     with heed_interruptions():
         parser.fit(trees, unlabelled=unlabelled, held_out=held_out)
+        say(parser.training_.reason)
+        save_model(options.output, parser, {})
+    say(f"Wrote {options.output}: {len(parser.weights_):,} weights")
+    return int(parser.training_.interrupted)
+
+
+def _run_on_files(parser: Any, options: Options, held_out: Any) -> int:
+    """Train without reading all sentences into memory."""
+    from partita.data.files import SentenceFiles
+    from partita.training.interruption import heed_interruptions
+
+    files = SentenceFiles(*options.train, format=options.format, names=options.names)
+    n_files, n_blocks = count(len(files.paths), "file"), count(len(files.blocks), "block")
+    say(f"Reading {n_files} in {n_blocks}")
+    with heed_interruptions():
+        parser.fit(files, held_out=held_out)
         say(parser.training_.reason)
         save_model(options.output, parser, {})
     say(f"Wrote {options.output}: {len(parser.weights_):,} weights")

@@ -59,7 +59,8 @@ def run(kind: str, options: Options) -> int:
     if kind == "segmenter" and options.dictionary:
         more["dictionaries"] = dict(map(read_phrases, options.dictionary))
     tagger = make_estimator(options, kind, **more)
-    if kind == "tagger" and tagger.cache is not None and _are_files_enough(options):
+    needs_all = kind == "hmm" and (tagger.has_weights or tagger.start != "chance")
+    if tagger.cache is not None and _are_files_enough(options) and not needs_all:
         return _run_on_files(tagger, options)
     files = read_lessons(options)
     labelled = files.labelled
@@ -105,7 +106,8 @@ def _run_on_files(tagger: Any, options: Options) -> int:
         held_out = found.sentences, found.tags
     with heed_interruptions():
         tagger.set_params(tag_column=column).fit(files, held_out=held_out)
-        say(tagger.training_.reason)
+        for reason in getattr(tagger, "reasons_", ()) or [tagger.training_.reason]:
+            say(reason)
         save_model(options.output, tagger, {"column": column, "scheme": None})
     say(f"Wrote {options.output}: {len(tagger.tags_)} tags")
     return int(tagger.training_.interrupted)

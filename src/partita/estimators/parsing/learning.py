@@ -1,8 +1,8 @@
 """How a parser learns: number everything, say what each sentence teaches, train, then labels."""
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from partita.arrays import FloatArray, IntArray
 from partita.data.arc_rule import ArcRule
 from partita.data.dependencies import UNKNOWN
 from partita.distribution.linear_chain import LinearChain
+from partita.estimators.explain import Cell
 from partita.estimators.parsing.joint import ArcLabels, arc_label_templates
 from partita.estimators.parsing.labels import LabelModel, Labels
 from partita.estimators.parsing.material import (
@@ -37,7 +38,7 @@ from partita.text.label_templates import default_label_templates
 from partita.text.markers import MARKER, with_sources
 from partita.text.sibling_templates import default_sibling_templates
 from partita.text.tree_words import NAMES, read_tree_words, telling_columns
-from partita.text.words import Words
+from partita.text.words import CountedWords, Words
 from partita.training import AdaGrad, Batch, Penalty, TrainingResult, build_corpus
 from partita.training.batches import CACHED_PARTS, cut
 from partita.training.optimisers import Cosine
@@ -70,6 +71,8 @@ class LearntParser:
     labels: Labels | None = None
     label_weights: FloatArray | None = None
     """Of a second model; the others are among those of the arcs."""
+    more_facts: Mapping[str, Cell] = field(default_factory=dict)
+    """What else people are told, where `prepared` is not all that it was learnt from."""
 
 
 def fit_parser(
@@ -90,23 +93,45 @@ def fit_parser(
 
 def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
     """What the options and the training sentences make of a model, before it learns."""
-    projective = True if options.order == 2 else options.projective
-    if projective is None:
-        projective = material.has_few_crossings()
+    projective, mark = tree_kind(options, material.has_few_crossings)
     if projective:
-        mark = options.pseudo_projective
-        if mark is None:
-            mark = options.projective is None and not material.has_few_crossings()
-        mark = mark and bool(options.labels)
         material = material.lifted(single_root=options.single_root, mark=mark)
     words = read_tree_words(material.sentences)
-    labels = None
+    names = None
     if options.labels == "joint" and material.labels is not None:
+        names = label_names(material)
+    model = make_model(options, words, projective, names)
+    if model.labels is not None:
+        material = material.numbered(model.labels.numbers)
+    return Prepared(model, model.encode_words(words), material)
+
+
+def tree_kind(
+    options: "DependencyParser", has_few_crossings: Callable[[], bool]
+) -> tuple[bool, bool]:
+    """Whether trees are projective, and if so, whether labels remember which arcs were lifted."""
+    projective = True if options.order == 2 else options.projective
+    if projective is None:
+        projective = has_few_crossings()
+    mark = options.pseudo_projective
+    if mark is None:
+        mark = projective and options.projective is None and not has_few_crossings()
+    return projective, mark and bool(options.labels)
+
+
+def make_model(
+    options: "DependencyParser",
+    words: Words | CountedWords,
+    projective: bool,
+    joint: tuple[str, ...] | None,
+) -> ParserModel:
+    """The model of some words, before it learns; `joint` are labels to learn beside the arcs."""
+    labels = None
+    if joint is not None:
         templates = arc_label_templates(telling_columns(words))
         maker = KeyMaker.learn(templates, words, options.min_count)
-        labels = ArcLabels(_label_names(material), options.label_bits, maker)
-        material = material.numbered(labels.numbers)
-    model = ParserModel(
+        labels = ArcLabels(joint, options.label_bits, maker)
+    return ParserModel(
         KeyMaker.learn(_templates(options, words), words, options.min_count),
         options.n_bits,
         projective,
@@ -115,16 +140,15 @@ def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
         labels,
         _siblings(options, words) if options.order == 2 else None,
     )
-    return Prepared(model, model.encode_words(words), material)
 
 
-def _siblings(options: "DependencyParser", words: Words) -> Siblings:
+def _siblings(options: "DependencyParser", words: Words | CountedWords) -> Siblings:
     templates = default_sibling_templates(telling_columns(words))
     maker = SiblingKeyMaker.learn(templates, words, options.min_count)
     return Siblings(maker, options.sibling_bits)
 
 
-def _templates(options: "DependencyParser", words: Words) -> tuple[ArcTemplate, ...]:
+def _templates(options: "DependencyParser", words: Words | CountedWords) -> tuple[ArcTemplate, ...]:
     if options.features is None:
         return default_arc_templates(telling_columns(words))
     templates = read_arc_templates(options.features)
@@ -147,15 +171,29 @@ def _trained(
 
     Every run has a seed and an order of the sentences of its own.
     """
-    judge = None if held_out is None else _held_out(prepared.model, held_out)
+    judge = None if held_out is None else held_out_trees(prepared.model, held_out)
+    start = first_weights(options, prepared.model)
+    first = lessons_of(options, prepared)
+    stages = n_stages(first, start)
+
+    def learnt(each: "DependencyParser", stage: int) -> TrainingResult:
+        lessons = first if stage == 1 else lessons_of(each, prepared)
+        return learn(lessons, each.way(), start, judge, first_stage=stage)
+
+    return averaged(options, learnt, stages)
+
+
+def averaged(
+    options: "DependencyParser",
+    learnt: Callable[["DependencyParser", int], TrainingResult],
+    stages: int = 1,
+) -> tuple[TrainingResult, int]:
+    """The last of some runs, of a number of stages each, with the mean of the weights of all."""
     n_models = options.n_models if isinstance(options.way().optimiser, Stochastic) else 1
-    start = _first_weights(options, prepared.model)
-    stages, means, n_whole = 1, np.zeros(0), 0
+    means, n_whole = np.zeros(0), 0
     for number in range(n_models):
         each = dataclasses.replace(options, seed=options.seed + number)
-        lessons = lessons_of(each, prepared)
-        stages = n_stages(lessons, start)
-        result = learn(lessons, each.way(), start, judge, first_stage=1 + number * stages)
+        result = learnt(each, 1 + number * stages)
         # A model that was broken off would only spoil the mean of the whole ones.
         if n_whole == 0:
             means, n_whole = result.weights, 1
@@ -208,7 +246,7 @@ def _expectations(
     return ArcExpectations(rules, [words[index] for index in order], weight)
 
 
-def _held_out(model: ParserModel, given: Sequence[Any]) -> Lessons:
+def held_out_trees(model: ParserModel, given: Sequence[Any]) -> Lessons:
     """Sentences to judge by: a tuple of them, heads and labels, or sentences with columns."""
     sentences, *trees = given if isinstance(given, tuple) else (given,)
     heads, labels = (*trees, None, None)[:2]
@@ -221,7 +259,8 @@ def _held_out(model: ParserModel, given: Sequence[Any]) -> Lessons:
     return Lessons(pieces, material.knowledge(order), what="heads")
 
 
-def _first_weights(options: "DependencyParser", model: ParserModel) -> FloatArray | None:
+def first_weights(options: "DependencyParser", model: ParserModel) -> FloatArray | None:
+    """Where to start; None for weights of 0."""
     start = options.warm_start
     if start is None:
         return None
@@ -239,10 +278,19 @@ def _first_weights(options: "DependencyParser", model: ParserModel) -> FloatArra
 # ---------------------------------------------------------------------- labels
 
 
-def _label_names(material: TreeMaterial) -> tuple[str, ...]:
+def label_names(material: TreeMaterial) -> tuple[str, ...]:
     """The labels of sentences with whole trees, in order."""
+    return checked_names(names_of_labels(material))
+
+
+def names_of_labels(material: TreeMaterial) -> set[str]:
+    """The same, in any order, and maybe none."""
     pairs = zip(material.labels or (), material.known, strict=True)
-    found = {name for labels, known in pairs if known is Known.ALL for name in labels}
+    return {name for labels, known in pairs if known is Known.ALL for name in labels}
+
+
+def checked_names(found: set[str]) -> tuple[str, ...]:
+    """Labels in order; an error if there are none."""
     if not found.difference(UNKNOWN):
         raise ValueError(
             "no sentence has all heads and a label; expected some to learn labels from. Set "
@@ -256,20 +304,36 @@ def _trained_labels(
 ) -> tuple[LabelModel, TrainingResult]:
     """A model of the labels of known arcs, learnt from the trees that the arcs were learnt from."""
     _, encoded, material = prepared
-    assert material.labels is not None
-    order = material.order(options.seed)[: material.known.count(Known.ALL)]
-    given = [name for index in order for name in material.labels[index]]
-    templates = default_label_templates(telling_columns(encoded.words))
+    model = make_label_model(options, encoded.words, label_names(material))
+    batches = list(label_batches(model, encoded.words, material, options.seed))
+    return model, learn_labels(options, batches, stage)
+
+
+def make_label_model(
+    options: "DependencyParser", words: Words | CountedWords, names: tuple[str, ...]
+) -> LabelModel:
+    """The model of labels, before it learns."""
+    templates = default_label_templates(telling_columns(words))
     fields = [each.field for template in templates for each in template.fields]
-    known = KnownValues.learn(encoded.words, fields, options.min_count)
-    model = LabelModel(_label_names(material), options.label_bits, templates, known)
-    chosen = encoded.words.chosen(order)
+    known = KnownValues.learn(words, fields, options.min_count)
+    return LabelModel(names, options.label_bits, templates, known)
+
+
+def label_batches(
+    model: LabelModel, words: Words, material: TreeMaterial, seed: int
+) -> Iterator[Batch]:
+    """The labels of sentences whose trees are known, in an order that follows from the seed."""
+    order = material.order(seed)[: material.known.count(Known.ALL)]
+    if not len(order):
+        return
+    assert material.labels is not None
+    given = [name for index in order for name in material.labels[index]]
+    chosen = words.chosen(order)
     rows = model.attributes(chosen, np.concatenate([material.heads[index] for index in order]))
     numbers = np.array([model.numbers.get(name, -1) for name in given], dtype=np.int64)
     counted = (numbers >= 0).astype(np.float64)
     if material.sample_weight is not None:
         counted *= np.repeat(material.sample_weight[order], chosen.n_words)
-    batches = []
     n_labels = len(model.names)
     for part in cut(np.full(len(numbers), n_labels), LABEL_PARTS):
         here = slice(part.start, part.stop)
@@ -279,7 +343,13 @@ def _trained_labels(
         target = Counts.of(chains, list(np.maximum(numbers[here], 0)[:, None]))
         weights = None if (counted[here] == 1.0).all() else counted[here]
         targets = {Likelihood.__name__: target}
-        batches.append(Batch(LinearChain, chains, model.features(rows[here]), targets, weights))
+        yield Batch(LinearChain, chains, model.features(rows[here]), targets, weights)
+
+
+def learn_labels(
+    options: "DependencyParser", batches: Sequence[Batch], stage: int
+) -> TrainingResult:
+    """The weights of labels."""
     way = RunPlan(options, LABEL_OPTIMISER, Penalty())
     with build_corpus(Likelihood(), batches, workers=options.workers, n_shards=1) as corpus:
-        return model, run(corpus, way, stage=stage)
+        return run(corpus, way, stage=stage)

@@ -9,7 +9,9 @@ import numpy as np
 from partita.arrays import Array, FloatArray
 from partita.data.arc_rule import ArcRule
 from partita.data.arc_rules import read_arc_rules
+from partita.data.files import SentenceFiles
 from partita.estimators.base import Stored
+from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.explain import Cell, run_facts
 from partita.estimators.groups import Descent, OptimiserName, Runs, Uncertainty
 from partita.estimators.options import again, at_least, between, declared, option
@@ -19,6 +21,7 @@ from partita.estimators.parsing.explain import (
     explain_word,
     strongest_features,
 )
+from partita.estimators.parsing.from_files import fit_from_files
 from partita.estimators.parsing.joint import ArcLabels
 from partita.estimators.parsing.labels import LabelModel
 from partita.estimators.parsing.learning import BATCHES_PER_STEP, LearntParser, fit_parser
@@ -162,7 +165,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
 
     def fit(
         self,
-        sentences: Iterable[Any],
+        sentences: Iterable[Any] | SentenceFiles,
         heads: Heads | None = None,
         labels: GivenLabels | None = None,
         *,
@@ -175,17 +178,24 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         `held_out` has sentences with heads, too, or is a pair of sentences and heads: training
         stops after `patience` iterations that did not lower the share of wrong heads to be
         expected there, and the best weights on the way are kept. `sample_weight` has a number for
-        each sentence. Ctrl-C ends the training, and keeps the best so far.
+        each sentence. Of `SentenceFiles` (`partita.data.files`) each worker reads its own part.
+        Ctrl-C ends the training, and keeps the best so far.
         """
         self.check()
-        material = read_material(
-            sentences, heads, labels, unlabelled, sample_weight, single_root=self.single_root
-        )
-        learnt = fit_parser(self, material, held_out)
+        if isinstance(sentences, SentenceFiles):
+            given = None if heads is None and labels is None else (heads, labels)
+            refuse_beside_files(given, sample_weight, unlabelled)
+            learnt = fit_from_files(self, sentences, held_out)
+        else:
+            material = read_material(
+                sentences, heads, labels, unlabelled, sample_weight, single_root=self.single_root
+            )
+            learnt = fit_parser(self, material, held_out)
         self.model_, encoded, material = learnt.prepared
         self.training_, self.weights_ = learnt.training, learnt.training.weights
         self.label_model_, self.label_weights_ = learnt.labels, learnt.label_weights
-        self.n_lifted_, self.about_ = material.n_lifted, self._about(learnt)
+        self.about_ = self._about(learnt) | dict(learnt.more_facts)
+        self.n_lifted_ = int(self.about_["trees made projective"])
         whole = material.order(self.seed)[: material.known.count(Known.ALL)][:N_SHOWN].tolist()
         trees = [(index, material.heads[index]) for index in whole]
         self.strongest_ = strongest_features(self.model_, self.weights_, encoded, trees)

@@ -80,28 +80,36 @@ def _whole_features(
             "dictionaries came with words that bring features, whose text is not known; expected "
             "words as text or columns."
         )
-    starts = np.cumsum(words.n_words) - words.n_words
-    found: list[tuple[int, int]] = []
-    longest, where = 1, ""
-    for index, tags in enumerate(material.tags):
-        for first, end in _known_segments(spelling, tags):
-            found.append((int(starts[index]) + first, end - first))
-            if end - first > longest:
-                longest, where = end - first, material.where(index)
-    if options.longest is not None and longest > options.longest:
-        raise ValueError(
-            f"{where} has a segment of {longest} words, and longest is {options.longest}; expected "
-            f"{longest} or more. Leave the option out, or such sentences."
-        )
-    firsts, n_words = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    longest = options.longest or 1
+    found = labelled_segments(spelling, words, material.tags)
+    if len(found.n_words) and found.n_words.max() > longest:
+        longest = int(found.n_words.max())
+        if options.longest is not None:
+            sentences = np.repeat(np.arange(len(words.n_words)), words.n_words)
+            where = material.where(int(sentences[found.firsts[found.n_words.argmax()]]))
+            raise too_long(where, longest, options.longest)
     if not options.segment_features:
-        return SegmentFeatures.of_lengths(options.longest or longest, dictionaries)
-    return SegmentFeatures.build(
-        words,
-        Segments(firsts, n_words),
-        options.longest or longest,
-        options.segment_min_count,
-        dictionaries,
+        return SegmentFeatures.of_lengths(longest, dictionaries)
+    return SegmentFeatures.build(words, found, longest, options.segment_min_count, dictionaries)
+
+
+def labelled_segments(spelling: Spelling, words: Words, tags: Sequence[Sequence[Any]]) -> Segments:
+    """The segments that tags show, as far as they are known."""
+    starts = np.cumsum(words.n_words) - words.n_words
+    found = [
+        (start + first, end - first)
+        for start, each in zip(starts.tolist(), tags, strict=False)
+        for first, end in _known_segments(spelling, each)
+    ]
+    firsts, n_words = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    return Segments(firsts, n_words)
+
+
+def too_long(where: str, n_words: int, longest: int) -> ValueError:
+    """The error of a segment that is longer than the option allows."""
+    return ValueError(
+        f"{where} has a segment of {n_words} words, and longest is {longest}; expected {n_words} "
+        "or more. Leave the option out, or such sentences."
     )
 
 

@@ -7,9 +7,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray
+from partita.data.files import SentenceFiles
 from partita.distribution.segment_chain import SegmentChain
 from partita.estimators.answers import Asked
 from partita.estimators.base import Stored
+from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.files import prefixed, under
 from partita.estimators.groups import Descent, Penalties, Uncertainty
 from partita.estimators.options import Check, at_least, declared, option
@@ -18,13 +20,14 @@ from partita.estimators.segmenting.explanations import (
     explain_segment,
     inspect_segmenter,
 )
+from partita.estimators.segmenting.from_files import fit_from_files
 from partita.estimators.segmenting.learning import fit_segmenter
 from partita.estimators.segmenting.material import agreeing
 from partita.estimators.segmenting.segment_model import Roles, SegmentModel
 from partita.estimators.segmenting.spelling import Spelling
 from partita.estimators.tagging.described import DescribedWords
 from partita.estimators.tagging.explanations import TagExplanation
-from partita.estimators.tagging.material import sorted_material
+from partita.estimators.tagging.material import sorted_material, tag_facts
 from partita.estimators.tagging.questions import TagEstimator
 from partita.estimators.tagging.tags import Tags
 from partita.features.segments import role_counts
@@ -100,7 +103,7 @@ class Segmenter(DescribedWords, TagEstimator, Penalties, Descent, Uncertainty):
 
     def fit(
         self,
-        sentences: Iterable[Any],
+        sentences: Iterable[Any] | SentenceFiles,
         tags: Tags | None = None,
         *,
         unlabelled: Iterable[Any] = (),
@@ -109,13 +112,20 @@ class Segmenter(DescribedWords, TagEstimator, Penalties, Descent, Uncertainty):
     ) -> Self:
         """Learn from sentences with tags, and from `unlabelled` ones.
 
-        Without `tags`, they are taken from `tag_column`. `sample_weight` has a number for each
+        Without `tags`, they are taken from `tag_column`. Of `SentenceFiles`
+        (`partita.data.files`) each worker reads its own part. `sample_weight` has a number for each
         sentence. With `held_out`, a pair of sentences and tags (or None, as for `tags`), training
         stops after `patience` iterations that did not lower the number of wrong segments to be
         expected there, and the best weights on the way are kept. Ctrl-C ends the training, and
         keeps the best so far.
         """
         self.check()
+        if isinstance(sentences, SentenceFiles):
+            refuse_beside_files(tags, sample_weight, unlabelled)
+            model, training, learnt_from = fit_from_files(self, sentences, held_out)
+            self.model_, self.weights_, self.training_ = model, training.weights, training
+            self.about_ = {"learnt from": learnt_from, **tag_facts(training)}
+            return self
         material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
         model, training = fit_segmenter(self, material, held_out)
         self.model_, self.weights_, self.training_ = model, training.weights, training

@@ -17,6 +17,7 @@ from partita.features.pairs import Pairs
 from partita.structures.chains import Chains
 from partita.text.attributes import Attributes
 from partita.text.word_features import Encoded, WordFeatures
+from partita.text.words import Words
 from partita.training.batches import CACHED_PARTS, cut
 
 BOUNDARIES = ("start", "stop")
@@ -72,7 +73,13 @@ class ChainModel:
 
     def encode(self, sentences: Sequence[Any]) -> Encoded:
         """The attributes of sentences, none of which is empty."""
-        encoded = self.features.read(sentences)
+        return self._with_ends(self.features.read(sentences))
+
+    def encoded(self, words: Words) -> Encoded:
+        """The attributes of words whose columns were read already."""
+        return self._with_ends(self.features.encode(words))
+
+    def _with_ends(self, encoded: Encoded) -> Encoded:
         return with_boundaries(encoded, self.features.n_attributes) if self.boundaries else encoded
 
     def pieces(

@@ -209,18 +209,28 @@ def random_counts(
 
 
 def informed_counts(
-    layout: HiddenMarkovLayout, words: SymbolRows, marginals: FloatArray, rng: np.random.Generator
+    layout: HiddenMarkovLayout, expected: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Counts to start from where another model knows the tags' probabilities, (n, s); flat.
+    """Counts to start from where another model knows how often tags emit symbols; flat.
 
     With some noise, so that starts differ, and so do tags of which no label says anything.
+    `expected` are those of `expected_emissions`.
     """
     table = np.full(layout.shape, NOISE) * (0.5 + rng.random(layout.shape))
     emissions = layout.split(table)[2]
-    seen = words.symbols >= 0
-    np.add.at(emissions, words.symbols[seen], marginals[seen])
+    emissions += expected
     emissions *= layout.allowed * (0.5 + rng.random(emissions.shape))
     return table.ravel()
+
+
+def expected_emissions(
+    layout: HiddenMarkovLayout, words: SymbolRows, marginals: FloatArray
+) -> FloatArray:
+    """How often each tag emits each symbol, (n_symbols, s), if tags have some probabilities."""
+    expected = np.zeros((layout.n_symbols, layout.n_tags))
+    seen = words.symbols >= 0
+    np.add.at(expected, words.symbols[seen], marginals[seen])
+    return expected
 
 
 def tag_marginals(layout: HiddenMarkovLayout, words: SymbolRows, weights: FloatArray) -> FloatArray:

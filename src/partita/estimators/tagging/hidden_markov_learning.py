@@ -1,18 +1,20 @@
 """How a hidden Markov model learns: counts where all tags are known, else EM from some start."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.arrays import BoolArray, FloatArray
+from partita.arrays import FloatArray
 from partita.estimators.runs import RunPlan, judged
 from partita.estimators.supervision import Lessons
 from partita.estimators.tagging.hidden_markov_layout import (
     NOISE,
     HiddenMarkovLayout,
     SymbolRows,
+    expected_emissions,
     informed_counts,
     product,
     random_counts,
@@ -35,7 +37,7 @@ from partita.estimators.tagging.tags import Tags, TagSet
 from partita.objectives.evidence import Evidence
 from partita.text.sentences import read_tokens
 from partita.text.word_symbols import WordSymbols
-from partita.training import ExpectationMaximisation, Penalty, TrainingResult, build_corpus
+from partita.training import Batch, ExpectationMaximisation, Penalty, TrainingResult, build_corpus
 
 if TYPE_CHECKING:
     from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
@@ -64,32 +66,127 @@ def fit_hidden_markov(
         return fit_weights(options, model, words, material, judge)
     rows = model.rows(words, material.tags)
     whole = rows.fully_labelled(len(tags))
-    labelled = rows.select(whole)
     weights = material.sample_weight
-    counts = model.layout.counts(
-        labelled, labelled.masks[:, 1], None if weights is None else weights[whole]
+    small = None
+    if options.warm_start is None and whole.any() and not whole.all():
+        learnt = [words[index] for index in np.flatnonzero(whole).tolist()]
+        small = small_model(
+            options, model, WordSymbols.learn(end_to_end(learnt), options.min_count), sets
+        )
+    small_rows = None if small is None else small.rows(words, material.tags)
+    tallies = Tallies.of(
+        model, rows, small, small_rows, None if weights is None else weights[whole]
     )
-    prior = model.layout.pseudo_counts(options.alpha)
+    if small is not None and small_rows is not None:
+        found = small_weights(options, small, tallies)
+        tallies = replace(
+            tallies, expected=expected_of_others(model, rows, small, small_rows, found)
+        )
     if whole.all():
-        found = model.layout.maximise(counts + prior)
-        reason = "All tags are known, so that the model is their counts."
-        loss = -product(counts + prior, found)
-        return LearntHiddenMarkov(model, TrainingResult(found, loss, 0, reason, ()), [], [])
-    informed = None
-    if options.warm_start is None and whole.any():
-        informed = _informed(options, model, words, material, whole)
-    start = Starts(
-        model.layout,
-        rows.select(~whole),
-        counts + prior,
-        informed,
-        unlabelled_weight(options.unlabelled_weight, model.layout, rows.select(~whole), counts),
-        None if weights is None else weights[~whole],
-        None if options.warm_start is None else _transferred(model, options.warm_start),
-        options.seed,
-        end_to_end(words) if options.start == "classes" and rows.is_plain else None,
+        return counted(options, model, tallies)
+    others = rows.select(~whole)
+    of_classes = None
+    if options.start == "classes" and rows.is_plain:
+        of_classes = partial(_of_classes, model.layout, others, end_to_end(words))
+    starts = starts_of(options, model, tallies, of_classes)
+    each = starts.sentence_weights(
+        len(others.n_words), None if weights is None else weights[~whole]
     )
-    return _maximised(options, model, start, judge)
+    batches = (piece.batch({"Evidence": None}, each) for piece in model.pieces(others))
+    return maximised(options, model, starts, batches, judge)
+
+
+@dataclass(frozen=True)
+class Tallies:
+    """What sentences are counted for, before expectation-maximisation; sums over parts of them."""
+
+    labelled: FloatArray
+    """Counts of those whose tags are all known, flat."""
+    observed: FloatArray
+    """How often each symbol occurs in the others, (n_symbols,)."""
+    n_others: int
+    """Words of the others."""
+    small: FloatArray | None = None
+    """Counts as `labelled`, of a model that knows the words of those sentences only."""
+    expected: FloatArray | None = None
+    """What that model expects of the others, see `expected_emissions`."""
+
+    @classmethod
+    def of(
+        cls,
+        model: HiddenMarkovModel,
+        rows: SymbolRows,
+        small: HiddenMarkovModel | None,
+        small_rows: SymbolRows | None,
+        sample_weight: FloatArray | None = None,
+    ) -> "Tallies":
+        """Of some sentences, as either model numbers them; the weights are of labelled ones."""
+        whole = rows.fully_labelled(len(model.tags))
+        labelled, others = rows.select(whole), rows.select(~whole)
+        seen = others.symbols[others.symbols >= 0]
+        of_small = None
+        if small is not None and small_rows is not None:
+            chosen = small_rows.select(whole)
+            of_small = small.layout.counts(chosen, chosen.masks[:, 1])
+        return cls(
+            model.layout.counts(labelled, labelled.masks[:, 1], sample_weight),
+            np.bincount(seen, minlength=model.layout.n_symbols).astype(np.float64),
+            len(others.symbols),
+            of_small,
+        )
+
+    def __add__(self, other: "Tallies") -> "Tallies":
+        return Tallies(
+            self.labelled + other.labelled,
+            self.observed + other.observed,
+            self.n_others + other.n_others,
+            None if self.small is None or other.small is None else self.small + other.small,
+        )
+
+
+def small_model(
+    options: "HiddenMarkovTagger",
+    model: HiddenMarkovModel,
+    symbols: WordSymbols,
+    sets: Sequence[frozenset[str]] = (),
+) -> HiddenMarkovModel:
+    """A model of the fully labelled sentences alone, to begin with.
+
+    It knows a word that only the others have by its class, as it would any unknown word.
+    """
+    return HiddenMarkovModel(model.tags, symbols, options.dictionary or {}, sets)
+
+
+def small_weights(
+    options: "HiddenMarkovTagger", small: HiddenMarkovModel, tallies: Tallies
+) -> FloatArray:
+    """Its weights."""
+    assert tallies.small is not None
+    return small.layout.maximise(tallies.small + small.layout.pseudo_counts(options.alpha or NOISE))
+
+
+def expected_of_others(
+    model: HiddenMarkovModel,
+    rows: SymbolRows,
+    small: HiddenMarkovModel,
+    small_rows: SymbolRows,
+    weights: FloatArray,
+) -> FloatArray:
+    """What the small model expects the tags of other sentences to emit, (n_symbols, s)."""
+    others = ~rows.fully_labelled(len(model.tags))
+    marginals = tag_marginals(small.layout, small_rows.select(others), weights)
+    return expected_emissions(model.layout, rows.select(others), marginals)
+
+
+def counted(
+    options: "HiddenMarkovTagger", model: HiddenMarkovModel, tallies: Tallies
+) -> LearntHiddenMarkov:
+    """The model of sentences whose tags are all known."""
+    together = tallies.labelled + model.layout.pseudo_counts(options.alpha)
+    found = model.layout.maximise(together)
+    reason = "All tags are known, so that the model is their counts."
+    loss = -product(together, found)
+    return LearntHiddenMarkov(model, TrainingResult(found, loss, 0, reason, ()), [], [])
 
 
 @dataclass(frozen=True)
@@ -97,27 +194,23 @@ class Starts:
     """Runs of expectation-maximisation that differ in where they start."""
 
     layout: HiddenMarkovLayout
-    unlabelled: SymbolRows
-    """The sentences whose tags are not all known."""
+    tallies: Tallies
     fixed: FloatArray
     """Counts of what is labelled, and pseudo-counts; flat."""
-    informed: FloatArray | None
-    """What the labels say of the tags of `unlabelled`, (n, s); None where there are no labels."""
     weight: float
-    """What each sentence of `unlabelled` counts."""
-    sample_weight: FloatArray | None
-    """By the caller, for each sentence of `unlabelled`."""
+    """What each sentence counts whose tags are not all known."""
     given: FloatArray | None
     """Weights to start from; None where labels or chance say where."""
     seed: int
-    words: Sequence[str | None] | None = None
-    """Those of `unlabelled`, where classes of words say where to start."""
+    of_classes: Callable[[np.random.Generator], FloatArray] | None = None
+    """Emissions by classes of words, where these say where to start."""
 
-    def sentence_weights(self) -> FloatArray | None:
-        """What each sentence counts; None where all count 1."""
-        if self.sample_weight is not None:
-            return self.weight * self.sample_weight
-        n_sentences = len(self.unlabelled.n_words)
+    def sentence_weights(
+        self, n_sentences: int, sample_weight: FloatArray | None = None
+    ) -> FloatArray | None:
+        """What each of some sentences counts; None where all count 1."""
+        if sample_weight is not None:
+            return self.weight * sample_weight
         return None if self.weight == 1.0 else np.full(n_sentences, self.weight)
 
     def optimiser(self, max_iterations: int, loss_tolerance: float) -> ExpectationMaximisation:
@@ -136,31 +229,55 @@ class Starts:
         if self.given is not None and restart == 0:
             return self.given
         rng = np.random.default_rng([self.seed, restart])
-        if self.words is not None:
-            tags = class_tags(self.words, self.unlabelled.n_words, self.layout.n_tags, rng)
-            one = np.vstack([np.eye(self.layout.n_tags), np.zeros(self.layout.n_tags)])
-            counts = informed_counts(self.layout, self.unlabelled, one[tags], rng)
-        elif self.informed is None:
-            seen = self.unlabelled.symbols[self.unlabelled.symbols >= 0]
-            observed = np.bincount(seen, minlength=self.layout.n_symbols).astype(np.float64)
-            counts = random_counts(self.layout, observed, rng)
+        if self.of_classes is not None:
+            counts = informed_counts(self.layout, self.of_classes(rng), rng)
+        elif self.tallies.expected is None:
+            counts = random_counts(self.layout, self.tallies.observed, rng)
         else:
-            counts = informed_counts(self.layout, self.unlabelled, self.informed, rng)
+            counts = informed_counts(self.layout, self.tallies.expected, rng)
         return self.layout.maximise(self.weight * counts + self.fixed)
 
 
-def _maximised(
+def starts_of(
+    options: "HiddenMarkovTagger",
+    model: HiddenMarkovModel,
+    tallies: Tallies,
+    of_classes: Callable[[np.random.Generator], FloatArray] | None = None,
+) -> Starts:
+    """Where the options say to start."""
+    layout, counts = model.layout, tallies.labelled
+    start = options.warm_start
+    return Starts(
+        layout,
+        tallies,
+        counts + layout.pseudo_counts(options.alpha),
+        unlabelled_weight(options.unlabelled_weight, layout, tallies.n_others, counts),
+        None if start is None else _transferred(model, start),
+        options.seed,
+        of_classes,
+    )
+
+
+def _of_classes(
+    layout: HiddenMarkovLayout,
+    others: SymbolRows,
+    words: Sequence[str | None],
+    rng: np.random.Generator,
+) -> FloatArray:
+    tags = class_tags(words, others.n_words, layout.n_tags, rng)
+    one = np.vstack([np.eye(layout.n_tags), np.zeros(layout.n_tags)])
+    return expected_emissions(layout, others, one[tags])
+
+
+def maximised(
     options: "HiddenMarkovTagger",
     model: HiddenMarkovModel,
     starts: Starts,
+    batches: Iterable[Batch],
     held_out: Lessons | None,
 ) -> LearntHiddenMarkov:
     """The best of all starts of expectation-maximisation."""
     optimiser = starts.optimiser(options.max_iterations or MOST_ITERATIONS, options.loss_tolerance)
-    weights = starts.sentence_weights()
-    batches = [
-        piece.batch({"Evidence": None}, weights) for piece in model.pieces(starts.unlabelled)
-    ]
     with (
         judged(held_out, options.workers) as judge,
         build_corpus(Evidence(), batches, workers=options.workers, cache=options.cache) as corpus,
@@ -169,28 +286,6 @@ def _maximised(
             corpus, RunPlan(options, optimiser, Penalty()), starts.start, options.n_restarts, judge
         )
     return LearntHiddenMarkov(model, best, histories, reasons)
-
-
-def _informed(
-    options: "HiddenMarkovTagger",
-    model: HiddenMarkovModel,
-    words: Sequence[Sequence[str | None]],
-    material: TagMaterial,
-    whole: BoolArray,
-) -> FloatArray:
-    """What a model of the fully labelled sentences alone thinks of the others, (n, s).
-
-    It knows a word that only the others have by its class, as it would any unknown word.
-    """
-    learnt = [words[index] for index in np.flatnonzero(whole).tolist()]
-    symbols = WordSymbols.learn(end_to_end(learnt), options.min_count)
-    sets = [tag for tags in material.tags for tag in tags if not isinstance(tag, str)]
-    small = HiddenMarkovModel(model.tags, symbols, options.dictionary or {}, sets)
-    rows = small.rows(words, material.tags)
-    labelled = rows.select(whole)
-    counts = small.layout.counts(labelled, labelled.masks[:, 1])
-    smoothed = counts + small.layout.pseudo_counts(options.alpha or NOISE)
-    return tag_marginals(small.layout, rows.select(~whole), small.layout.maximise(smoothed))
 
 
 def _transferred(model: HiddenMarkovModel, other: "HiddenMarkovTagger") -> FloatArray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.estimators.runs import RunPlan, run
-from partita.estimators.tagging.hidden_markov_layout import HiddenMarkovLayout, SymbolRows
+from partita.estimators.tagging.hidden_markov_layout import HiddenMarkovLayout
 from partita.estimators.tagging.hidden_markov_model import HiddenMarkovModel
 from partita.text.columns import Column
 from partita.text.neighbour_classes import neighbour_classes
@@ -73,11 +73,14 @@ def class_tags(
 
 
 def unlabelled_weight(
-    given: float | None, layout: HiddenMarkovLayout, unlabelled: SymbolRows, labelled: FloatArray
+    given: float | None, layout: HiddenMarkovLayout, n_others: int, labelled: FloatArray
 ) -> float:
-    """What a sentence without labels counts; `labelled` are the counts of those with labels."""
+    """What a sentence without labels counts, of those that have `n_others` words together.
+
+    `labelled` are the counts of those with labels.
+    """
     if given is not None:
         return given
     _, _, emissions = layout.split(labelled)
-    n_labelled, n_others = float(emissions.sum()), len(unlabelled.symbols)
+    n_labelled = float(emissions.sum())
     return min(1.0, UNLABELLED_SHARE * n_labelled / n_others) if n_labelled else 1.0

@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike
 
 from partita.arrays import FloatArray
 from partita.data.dictionaries import read_dictionary
+from partita.data.files import SentenceFiles
 from partita.estimators.base import Stored
+from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.explain import Cell, Report, Table
 from partita.estimators.groups import Penalties
 from partita.estimators.options import Check, above, again, at_least, declared, option
@@ -17,9 +19,10 @@ from partita.estimators.tagging.chain_questions import ChainEstimator
 from partita.estimators.tagging.described import DescribedWords
 from partita.estimators.tagging.emission_features import USUAL_VIEWS
 from partita.estimators.tagging.explanations import TagExplanation, explain_word
+from partita.estimators.tagging.hidden_markov_files import fit_from_files
 from partita.estimators.tagging.hidden_markov_learning import fit_hidden_markov
 from partita.estimators.tagging.hidden_markov_model import Dictionary, HiddenMarkovModel
-from partita.estimators.tagging.material import sorted_material
+from partita.estimators.tagging.material import sorted_material, tag_facts
 from partita.estimators.tagging.neighbourhoods import Neighbourhood
 from partita.estimators.tagging.questions import log_evidence
 from partita.estimators.tagging.tags import Tags, TagSet
@@ -173,7 +176,7 @@ class HiddenMarkovTagger(ChainEstimator):
 
     def fit(
         self,
-        sentences: Iterable[Any],
+        sentences: Iterable[Any] | SentenceFiles,
         tags: Tags | None = None,
         *,
         unlabelled: Iterable[Any] = (),
@@ -185,7 +188,8 @@ class HiddenMarkovTagger(ChainEstimator):
         A sentence's tags are None if none is known, else a list with `?` (or None) for words
         whose tag is not known, or sets of tags one of which is right; those of `unlabelled` are
         not known. Without `tags` they are taken from `tag_column`, if there is one. Where all tags
-        are known, the model is the counts. Otherwise expectation-maximisation raises the likelihood
+        are known, the model is the counts. Of `SentenceFiles` (`partita.data.files`) each worker
+        reads its own part. Otherwise expectation-maximisation raises the likelihood
         of everything that is known; it starts from the model of the sentences that are fully
         labelled, if any are. With `held_out`, a pair of sentences and tags, it ends after
         `patience` iterations that did not lower the share of wrong tags to be expected there, and
@@ -199,11 +203,17 @@ class HiddenMarkovTagger(ChainEstimator):
         True
         """
         self.check()
-        material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
-        learnt = fit_hidden_markov(self, material, held_out)
+        if isinstance(sentences, SentenceFiles):
+            refuse_beside_files(tags, sample_weight, unlabelled)
+            learnt, learnt_from = fit_from_files(self, sentences, held_out)
+            self.about_ = {"learnt from": learnt_from, **tag_facts(learnt.training)}
+        else:
+            material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
+            learnt = fit_hidden_markov(self, material, held_out)
+            self.about_ = material.about(learnt.training)
         self._take(learnt.model, learnt.training.weights)
         self.histories_, self.reasons_ = learnt.histories, learnt.reasons
-        self.training_, self.about_ = learnt.training, material.about(learnt.training)
+        self.training_ = learnt.training
         return self
 
     @classmethod

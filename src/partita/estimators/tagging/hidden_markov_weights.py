@@ -120,7 +120,7 @@ def _sample_weights(
         return given
     labelled = rows.select(whole)
     counts = model.layout.counts(labelled, labelled.masks[:, 1])
-    others = rows.select(~whole)
-    weight = unlabelled_weight(options.unlabelled_weight, model.layout, others, counts)
+    n_others = int(rows.n_words[~whole].sum())
+    weight = unlabelled_weight(options.unlabelled_weight, model.layout, n_others, counts)
     weights = np.where(whole, 1.0, weight)
     return weights if given is None else weights * given

@@ -61,13 +61,18 @@ class TagMaterial:
         kinds = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
         return {
             "learnt from": f"{len(self.sentences):,} sentences ({kinds}), {n_words:,} words",
-            **run_facts(training, "of the tags wrong, to be expected"),
+            **tag_facts(training),
         }
 
     def knowledge(self, tags: TagSet, class_weights: FloatArray | None = None) -> "TagKnowledge":
         """The tags as numbers."""
         places = [self.where(index) for index in range(len(self.tags))]
         return TagKnowledge.of(tags, self.tags, places, class_weights)
+
+
+def tag_facts(training: TrainingResult) -> dict[str, Cell]:
+    """How a run ended, for people."""
+    return run_facts(training, "of the tags wrong, to be expected")
 
 
 def sorted_material(
@@ -81,7 +86,7 @@ def sorted_material(
     sentences, unlabelled = listed(sentences), listed(unlabelled)
     given = tags_of(sentences, tags, tag_column) or [None] * len(sentences)
     labels = checked_tags(sentences, given) + [[UNKNOWN] * len(each) for each in unlabelled]
-    kinds = [_known(each) for each in labels]
+    kinds = [known_by_tags(each) for each in labels]
     order = [index for index in np.argsort(kinds, kind="stable").tolist() if len(labels[index])]
     if not order:
         raise ValueError("there are no words to learn from; expected at least one sentence.")
@@ -104,7 +109,8 @@ def sorted_material(
     )
 
 
-def _known(tags: Sequence[Any]) -> Known:
+def known_by_tags(tags: Sequence[Any]) -> Known:
+    """How much is known of a sentence with some tags."""
     n_single = sum(isinstance(tag, str) and tag != UNKNOWN for tag in tags)
     if n_single == len(tags):
         return Known.ALL

@@ -10,7 +10,7 @@ from partita.arrays import Array
 from partita.data.constraints import ExpectationConstraint, read_constraints
 from partita.data.files import SentenceFiles
 from partita.estimators.base import Stored
-from partita.estimators.explain import run_facts
+from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.groups import Descent, OptimiserName, Penalties, Uncertainty
 from partita.estimators.options import Check, again, at_least, declared, option
 from partita.estimators.tagging.chain_model import ChainModel
@@ -26,7 +26,7 @@ from partita.estimators.tagging.explanations import (
 )
 from partita.estimators.tagging.from_files import fit_from_files
 from partita.estimators.tagging.learning import fit_tagger
-from partita.estimators.tagging.material import sorted_material
+from partita.estimators.tagging.material import sorted_material, tag_facts
 from partita.estimators.tagging.tags import Tags, TagSet
 from partita.features.pairs import Pairs
 from partita.kept import kept_array, kept_offsets, kept_texts
@@ -155,15 +155,10 @@ class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
         """
         self.check()
         if isinstance(sentences, SentenceFiles):
-            if tags is not None or sample_weight is not None or unlabelled != ():
-                raise ValueError(
-                    "files came with tags, unlabelled sentences or sample weights; expected files "
-                    "alone, whose tags are in tag_column."
-                )
+            refuse_beside_files(tags, sample_weight, unlabelled)
             model, training, learnt_from = fit_from_files(self, sentences, held_out)
             self.model_, self.weights_, self.training_ = model, training.weights, training
-            facts = run_facts(training, "of the tags wrong, to be expected")
-            self.about_ = {"learnt from": learnt_from, **facts}
+            self.about_ = {"learnt from": learnt_from, **tag_facts(training)}
             return self
         material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
         model, training = fit_tagger(self, material, held_out)
