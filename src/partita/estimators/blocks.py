@@ -95,7 +95,7 @@ def without(words: Words, columns: Sequence[str]) -> Words:
 
 
 @dataclass(frozen=True)
-class Blocks(Generic[SurveyT]):
+class FileBlocks(Generic[SurveyT]):
     """The blocks of files, and what is known of all of them together."""
 
     blocks: Sequence[BlockWords]
@@ -113,7 +113,7 @@ class Blocks(Generic[SurveyT]):
         columns: Sequence[str],
         survey: Callable[[Sequence[Sentence]], SurveyT],
         options: Runs,
-    ) -> Iterator["Blocks[SurveyT]"]:
+    ) -> Iterator["FileBlocks[SurveyT]"]:
         """Read some columns of all blocks; without a cache, by way of a temporary one."""
         scratch = ScratchFolder("partita-cache-") if options.cache is None else None
         folder = Path(options.cache or "") if scratch is None else Path(scratch.path)
@@ -129,7 +129,7 @@ class Blocks(Generic[SurveyT]):
     @classmethod
     def _read(
         cls, reader: "_BlockReader[SurveyT]", files: SentenceFiles, folder: Path, options: Runs
-    ) -> "Blocks[SurveyT]":
+    ) -> "FileBlocks[SurveyT]":
         blocks: list[BlockWords] = []
         total: SurveyT | None = None
         seen: dict[str, dict[str, None]] = {name: {} for name in reader.columns}

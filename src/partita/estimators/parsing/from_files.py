@@ -13,7 +13,7 @@ from partita.data.conllu import EMPTY, UNKNOWN_HEAD
 from partita.data.dependencies import UNKNOWN
 from partita.data.files import SentenceFiles
 from partita.data.sentences import Sentence
-from partita.estimators.blocks import Blocks, BlockWords, learn_stored, rows_of, without
+from partita.estimators.blocks import FileBlocks, BlockWords, learn_stored, rows_of, without
 from partita.estimators.explain import Cell
 from partita.estimators.parsing.labels import LabelModel
 from partita.estimators.parsing.learning import (
@@ -54,7 +54,7 @@ def fit_from_files(
     surveyor = _TreeSurveyor(columns, options.single_root)
     # What travels to workers is to be small.
     plain = dataclasses.replace(options, warm_start=None)
-    with Blocks.of(files, columns, surveyor, options) as blocks:
+    with FileBlocks.of(files, columns, surveyor, options) as blocks:
         survey = blocks.survey
         projective, mark = tree_kind(options, lambda: survey.has_few_crossings)
         reader = TreeReader(projective, mark, options.single_root, "DEPREL" in columns)
@@ -208,7 +208,7 @@ def _prepared(model: ParserModel, words: Words, material: TreeMaterial) -> Prepa
 
 
 def _first_chunks(
-    blocks: Blocks[TreeCounts], reader: TreeReader, model: ParserModel
+    blocks: FileBlocks[TreeCounts], reader: TreeReader, model: ParserModel
 ) -> Iterator[Prepared]:
     for block in blocks.blocks:
         for chunk in reader.chunks(block):

@@ -9,7 +9,7 @@ import numpy as np
 
 from partita.arrays import IntArray
 from partita.data.files import SentenceFiles
-from partita.estimators.blocks import Blocks, BlockWords, learn_stored
+from partita.estimators.blocks import FileBlocks, BlockWords, learn_stored
 from partita.estimators.runs import RunPlan
 from partita.estimators.segmenting.learning import labelled_segments, too_long
 from partita.estimators.segmenting.material import SegmentKnowledge
@@ -46,7 +46,9 @@ def fit_from_files(
     """A model, its weights, and what they were learnt from."""
     check_files(options)
     columns = TagColumns.of(options, files)
-    with Blocks.of(files, columns.all, TagSurveyor(columns, options.lexicon), options) as blocks:
+    with FileBlocks.of(
+        files, columns.all, TagSurveyor(columns, options.lexicon), options
+    ) as blocks:
         described = count_features(options, blocks, columns)
         if described.features.n_transition_attributes > 1:
             raise ValueError(
@@ -70,7 +72,7 @@ def fit_from_files(
 
 
 def _count_segments(
-    options: "Segmenter", blocks: Blocks[TagSurvey], columns: TagColumns, spelling: Spelling
+    options: "Segmenter", blocks: FileBlocks[TagSurvey], columns: TagColumns, spelling: Spelling
 ) -> SegmentFeatures:
     """Two more passes: how often segments have which keys, and names of those that are kept."""
     dictionaries = options.dictionaries or {}

@@ -11,7 +11,7 @@ import numpy as np
 from partita.data.files import SentenceFiles
 from partita.data.schemes import UNKNOWN, ChunkStarts
 from partita.data.sentences import Sentence
-from partita.estimators.blocks import Blocks, BlockWords, learn_stored, rows_of, without
+from partita.estimators.blocks import FileBlocks, BlockWords, learn_stored, rows_of, without
 from partita.estimators.pieces import Piece
 from partita.estimators.runs import RunPlan
 from partita.estimators.supervision import Course, Knowledge, Known, Lessons, course_of
@@ -67,7 +67,9 @@ def fit_from_files(
     if options.pairs != "all":
         raise ValueError("pairs is 'observed'; expected 'all' for sentences in files.")
     columns = TagColumns.of(options, files)
-    with Blocks.of(files, columns.all, TagSurveyor(columns, options.lexicon), options) as blocks:
+    with FileBlocks.of(
+        files, columns.all, TagSurveyor(columns, options.lexicon), options
+    ) as blocks:
         described = count_features(options, blocks, columns)
         model = ChainModel(
             tag_set(options, blocks.survey),
@@ -191,7 +193,7 @@ class CountedFeatures:
 
 
 def count_features(
-    options: "Tagger | Segmenter", blocks: Blocks[TagSurvey], columns: TagColumns
+    options: "Tagger | Segmenter", blocks: FileBlocks[TagSurvey], columns: TagColumns
 ) -> CountedFeatures:
     """The second pass: which attributes there are."""
     source, counts = columns.words[0], blocks.survey.tag_counts

@@ -13,7 +13,7 @@ from partita.arrays import FloatArray
 from partita.data.files import SentenceFiles
 from partita.data.schemes import UNKNOWN
 from partita.data.sentences import Sentence
-from partita.estimators.blocks import Blocks, BlockWords, rows_of
+from partita.estimators.blocks import FileBlocks, BlockWords, rows_of
 from partita.estimators.supervision import Known
 from partita.estimators.tagging.hidden_markov_layout import SymbolRows
 from partita.estimators.tagging.hidden_markov_learning import (
@@ -46,7 +46,7 @@ def fit_from_files(
     """A model with its probabilities, and what they were learnt from."""
     _check(options)
     columns = SymbolColumns.of(options, files)
-    with Blocks.of(files, columns.all, _SymbolSurveyor(columns), options) as blocks:
+    with FileBlocks.of(files, columns.all, _SymbolSurveyor(columns), options) as blocks:
         survey, dictionary = blocks.survey, options.dictionary or {}
         tags = TagSet(tag_names([sorted(survey.tags)], dictionary, options.n_tags))
         symbols = WordSymbols.counted(survey.words, options.min_count)
