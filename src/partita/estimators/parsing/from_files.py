@@ -13,7 +13,7 @@ from partita.data.conllu import EMPTY, UNKNOWN_HEAD
 from partita.data.dependencies import UNKNOWN
 from partita.data.files import SentenceFiles
 from partita.data.sentences import Sentence
-from partita.estimators.blocks import FileBlocks, BlockWords, learn_stored, rows_of, without
+from partita.estimators.blocks import BlockWords, FileBlocks, learn_stored, rows_of, without
 from partita.estimators.explain import Cell
 from partita.estimators.parsing.labels import LabelModel
 from partita.estimators.parsing.learning import (

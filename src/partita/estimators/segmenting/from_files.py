@@ -9,7 +9,7 @@ import numpy as np
 
 from partita.arrays import IntArray
 from partita.data.files import SentenceFiles
-from partita.estimators.blocks import FileBlocks, BlockWords, learn_stored
+from partita.estimators.blocks import BlockWords, FileBlocks, learn_stored
 from partita.estimators.runs import RunPlan
 from partita.estimators.segmenting.learning import labelled_segments, too_long
 from partita.estimators.segmenting.material import SegmentKnowledge

@@ -11,7 +11,7 @@ import numpy as np
 from partita.data.files import SentenceFiles
 from partita.data.schemes import UNKNOWN, ChunkStarts
 from partita.data.sentences import Sentence
-from partita.estimators.blocks import FileBlocks, BlockWords, learn_stored, rows_of, without
+from partita.estimators.blocks import BlockWords, FileBlocks, learn_stored, rows_of, without
 from partita.estimators.pieces import Piece
 from partita.estimators.runs import RunPlan
 from partita.estimators.supervision import Course, Knowledge, Known, Lessons, course_of

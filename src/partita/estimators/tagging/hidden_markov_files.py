@@ -13,7 +13,7 @@ from partita.arrays import FloatArray
 from partita.data.files import SentenceFiles
 from partita.data.schemes import UNKNOWN
 from partita.data.sentences import Sentence
-from partita.estimators.blocks import FileBlocks, BlockWords, rows_of
+from partita.estimators.blocks import BlockWords, FileBlocks, rows_of
 from partita.estimators.supervision import Known
 from partita.estimators.tagging.hidden_markov_layout import SymbolRows
 from partita.estimators.tagging.hidden_markov_learning import (
