@@ -81,16 +81,17 @@ def fit_from_files(
             f"{survey.n_known[Known.SOME]:,} in part",
             "trees made projective": n_lifted,
         }
-        shown = next(_first_chunks(blocks, reader, model))
+        _, encoded, material = next(_first_chunks(blocks, reader, model))
+        shown = model, encoded.words, material
         if is_joint or not has_labels:
-            return LearntParser(shown, training, model.labels, more_facts=facts)
+            return LearntParser(*shown, training, model.labels, more_facts=facts)
         label_model = make_label_model(options, words, checked_names(names))
         about = (reader, label_model, options.seed)
         of_labels = blocks.batches(_LabelEncoder(reader, label_model, options.seed), about, stage)
         second = learn_labels(options, of_labels, stage)
         interrupted = training.interrupted or second.interrupted
         training = dataclasses.replace(training, interrupted=interrupted)
-        return LearntParser(shown, training, label_model, second.weights, facts)
+        return LearntParser(*shown, training, label_model, second.weights, facts)
 
 
 def _check(options: "DependencyParser", files: SentenceFiles) -> None:

@@ -66,13 +66,16 @@ class Prepared(NamedTuple):
 class LearntParser:
     """What `fit` gives."""
 
-    prepared: Prepared
+    model: ParserModel
+    words: Words
+    """Those that it was learnt from."""
+    material: TreeMaterial
     training: TrainingResult
     labels: Labels | None = None
     label_weights: FloatArray | None = None
     """Of a second model; the others are among those of the arcs."""
     more_facts: Mapping[str, Cell] = field(default_factory=dict)
-    """What else people are told, where `prepared` is not all that it was learnt from."""
+    """What else people are told, where `words` are not all that it was learnt from."""
 
 
 def fit_parser(
@@ -81,14 +84,17 @@ def fit_parser(
     """Models of arcs and of labels, and their weights; `held_out` says when to stop."""
     prepared = prepare(options, material)
     training, stage = _trained(options, prepared, held_out)
-    if prepared.model.labels is not None:
-        return LearntParser(prepared, training, prepared.model.labels)
+    model, (words, *_), lifted = prepared
+    # The keys of all words are larger than the weights, and labels have features of their own.
+    del prepared, _
+    if model.labels is not None:
+        return LearntParser(model, words, lifted, training, model.labels)
     if not options.labels or material.labels is None:
-        return LearntParser(prepared, training)
-    label_model, second = _trained_labels(options, prepared, stage)
+        return LearntParser(model, words, lifted, training)
+    label_model, second = _trained_labels(options, words, lifted, stage)
     interrupted = training.interrupted or second.interrupted
     training = dataclasses.replace(training, interrupted=interrupted)
-    return LearntParser(prepared, training, label_model, second.weights)
+    return LearntParser(model, words, lifted, training, label_model, second.weights)
 
 
 def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
@@ -300,12 +306,11 @@ def checked_names(found: set[str]) -> tuple[str, ...]:
 
 
 def _trained_labels(
-    options: "DependencyParser", prepared: Prepared, stage: int
+    options: "DependencyParser", words: Words, material: TreeMaterial, stage: int
 ) -> tuple[LabelModel, TrainingResult]:
     """A model of the labels of known arcs, learnt from the trees that the arcs were learnt from."""
-    _, encoded, material = prepared
-    model = make_label_model(options, encoded.words, label_names(material))
-    batches = list(label_batches(model, encoded.words, material, options.seed))
+    model = make_label_model(options, words, label_names(material))
+    batches = list(label_batches(model, words, material, options.seed))
     return model, learn_labels(options, batches, stage)
 
 

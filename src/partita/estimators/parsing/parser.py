@@ -191,13 +191,14 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
                 sentences, heads, labels, unlabelled, sample_weight, single_root=self.single_root
             )
             learnt = fit_parser(self, material, held_out)
-        self.model_, encoded, material = learnt.prepared
+        self.model_, material = learnt.model, learnt.material
         self.training_, self.weights_ = learnt.training, learnt.training.weights
         self.label_model_, self.label_weights_ = learnt.labels, learnt.label_weights
         self.about_ = self._about(learnt) | dict(learnt.more_facts)
         self.n_lifted_ = int(self.about_["trees made projective"])
-        whole = material.order(self.seed)[: material.known.count(Known.ALL)][:N_SHOWN].tolist()
-        trees = [(index, material.heads[index]) for index in whole]
+        whole = material.order(self.seed)[: material.known.count(Known.ALL)][:N_SHOWN]
+        encoded = self.model_.encode_words(learnt.words.chosen(whole))
+        trees = [(place, material.heads[index]) for place, index in enumerate(whole)]
         self.strongest_ = strongest_features(self.model_, self.weights_, encoded, trees)
         return self
 
@@ -253,8 +254,8 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
             )
 
     def _about(self, learnt: LearntParser) -> dict[str, Cell]:
-        model, encoded, material = learnt.prepared
-        n_words, known = int(encoded.words.n_words.sum()), material.known
+        model, material = learnt.model, learnt.material
+        n_words, known = int(learnt.words.n_words.sum()), material.known
         names = self.labels_
         n_used = int(np.count_nonzero(self.weights_))
         return {
