@@ -451,6 +451,16 @@ def test_empty_support_is_an_error(case):
             ask()
 
 
+def test_structures_of_another_sentence(case):
+    """As many words in all, but not in each."""
+    first, second = (make_scores(case, "normal", n) for n in case.sizes[-2:])
+    p = case.build(batch([first, second]))
+    best = [case.build(first).argmax, case.build(second).argmax]
+    close(p.score(best), p.best_score)
+    with pytest.raises(ValueError, match="sentence 0|derivation"):
+        p.score(best[::-1])
+
+
 @problems("normal", "huge")
 def test_few_forbidden_parts_leave_no_structure(problem):
     """As few as can be: every structure uses one of them, and all other scores stay as they are."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import partita as pt
+from cases import IS_COMPILED
 from partita.structures.sibling_forests import sibling_places
 from partita.structures.sibling_trees import SiblingTrees
 from projective import all_sibling_trees
@@ -61,7 +62,7 @@ def test_the_fast_kernels_and_the_forest_agree(single_root, share_forbidden):
 
 @pytest.mark.parametrize("spread", [100.0, 1000.0])
 def test_sentences_that_underflow_are_done_in_logarithms(spread):
-    p = batch_of([3, 20, 30, 31], spread)
+    p = batch_of([3, 20, 30, 31] if IS_COMPILED else [3, 9, 11], spread)
     assert p.inference.state[1].size > 0
     _, inference, marginals = by_forest(p)
     np.testing.assert_allclose(p.log_partition, inference.log_partition, rtol=1e-12)

@@ -326,9 +326,13 @@ def test_counts_where_most_arcs_are_forbidden(single_root):
     for _ in range(60):
         allowed = rng.random((5, 5)) < 0.45
         p = pt.SpanningTree(np.where(allowed, 0.0, -np.inf), single_root=single_root)
-        expected = int(allowed[trees, np.arange(1, 5)].all(axis=1).sum())
+        possible = trees[allowed[trees, np.arange(1, 5)].all(axis=1)]
+        expected = len(possible)
         if expected:
             assert p.count == expected
+            is_used = np.zeros((5, 5), dtype=bool)
+            is_used[possible, np.arange(1, 5)] = True
+            np.testing.assert_array_equal(p.marginals > 0, is_used)
         counts.append(expected)
     assert 0 in counts
     assert max(counts) > 3
