@@ -6,6 +6,7 @@ import pytest
 import partita as pt
 from cases import CASES, batch, padded
 from partita.distribution.parts import PartDistribution
+from partita.kernels.doors import padded as padded_kernels
 from partita.structures.base import Inference
 from partita.structures.chains import Chains
 from partita.structures.forms import Form
@@ -239,3 +240,13 @@ def test_slopes_of_one_sentence_and_of_lists():
     assert single_slopes(listed.structures, listed._form, parts, np.ones(1)) is None
     holes = pt.LinearChain(np.zeros((2, 3, 2)), TABLE, mask=MASK)
     assert single_slopes(holes.structures, holes._form, np.zeros(14), np.ones(2)) is None
+
+
+@pytest.mark.parametrize("n_cells", range(10))
+def test_cells_that_are_no_scores_are_counted(n_cells):
+    rng = np.random.default_rng(n_cells)
+    scores = rng.choice([0.0, 1.5, -np.inf, np.inf, np.nan], size=n_cells)
+    expected, out = int((~(scores < np.inf)).sum()), np.empty(n_cells)
+    assert padded_kernels.count_wrong(scores) == expected
+    assert padded_kernels.copy(scores, out) == expected
+    np.testing.assert_array_equal(out, scores)
