@@ -23,6 +23,7 @@ from partita.training.mini_batches import mini_batches
 from partita.training.optimisers.base import Optimiser, Problem, State, share_of
 from partita.training.optimisers.schedules import InverseTime, Rate, as_rate
 from partita.training.support import padded
+from partita.training.threads import in_threads
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Stochastic(Optimiser[StochasticState]):
             corpus, state.weights, state.iteration, problem.penalty,
             batches_per_step=self.batches_per_step,
         )  # fmt: skip
-        new = _padded(state, averages)
+        new = _padded(state, averages, corpus.n_threads)
         vectors, method = _vectors(new), self.method()
         n_steps, n_averaged, loss, squares = state.n_steps, state.n_averaged, 0.0, 0.0
         for start in range(0, len(order), self.batches_per_step):
@@ -275,15 +276,17 @@ def _vectors(state: StochasticState) -> updates.Vectors:
     return updates.Vectors(state.weights, state.drift, squares, means)
 
 
-def _padded(state: StochasticState, averages: bool) -> StochasticState:
+def _padded(state: StochasticState, averages: bool, n_threads: int) -> StochasticState:
     """A state whose arrays a pass may overwrite, so that the old one stays whole."""
-    weights = padded(state.weights)
-    # What nothing has been added to yet need not be read: only what is used becomes memory.
-    copied = padded if state.n_steps else lambda vector: np.zeros_like(weights)
+    # Nobody looks at the drift of a pass that is not averaged.
+    kept = (state.weights, *state.memory, *[state.drift] * averages)
+    if state.n_steps:
+        weights, *others = in_threads(padded, kept, n_threads=n_threads)
+    else:
+        # What nothing has been added to yet need not be read, and np.zeros takes memory when used.
+        weights = padded(state.weights)
+        others = [np.zeros(len(weights)) for _ in kept[1:]]
+    memory, drift = others[: len(state.memory)], others[len(state.memory) :]
     return replace(
-        state,
-        weights=weights,
-        # Nobody looks at the drift of a pass that is not averaged.
-        drift=copied(state.drift) if averages else state.drift,
-        memory=tuple(map(copied, state.memory)),
+        state, weights=weights, memory=tuple(memory), drift=drift[0] if averages else state.drift
     )
