@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from partita import Aligner
 from partita.cli import main
 from partita.data.alignments import read_alignments
 
@@ -134,3 +135,16 @@ def test_mistakes(run, line, message):
     status, _, err = run(line)
     assert status == 2
     assert message in err
+
+
+def test_training_by_a_cache_writes_the_same_model(run, tmp_path):
+    line = "train aligner train.s train.t -o {path} --no-progress"
+    plain, cached = tmp_path / "plain", tmp_path / "cached"
+    assert run(line, path=plain)[0] == 0
+    status, _, err = run(line + " --cache {folder}", path=cached, folder=tmp_path / "kept")
+    assert status == 0
+    assert "in 1 block" in err
+    one, two = (Aligner.load(path).model_.arrays() for path in (plain, cached))
+    assert {name: array.tobytes() for name, array in one.items()} == {
+        name: array.tobytes() for name, array in two.items()
+    }

@@ -5,9 +5,10 @@ import gzip
 import numpy as np
 import pytest
 
-from partita import DependencyParser, HiddenMarkovTagger, Segmenter, Tagger, samples
-from partita.data import Sentence, read_sentences, write_conllu
+from partita import Aligner, DependencyParser, HiddenMarkovTagger, Segmenter, Tagger, samples
+from partita.data import Sentence, bitext_files, read_bitext, read_sentences, write_conllu
 from partita.data import files as data_files
+from partita.data.bitext_files import BitextFiles
 from partita.data.errors import DataError
 from partita.data.files import SentenceFiles
 
@@ -239,3 +240,42 @@ def test_batches_of_parsers_hold_their_own_sentences_only(few, tmp_path, kind):
         parser.fit(part)
         sizes.append((tmp_path / name / "batches-0").stat().st_size)
     assert sizes[1] < 2.2 * sizes[0]
+
+
+@pytest.mark.parametrize("model", ["model1", "hmm"])
+@pytest.mark.parametrize("block", [2**22, 2000])
+def test_aligners_of_files_are_those_of_memory(tmp_path, monkeypatch, model, block):
+    monkeypatch.setattr(bitext_files, "BLOCK", block)
+    bitext = read_bitext(samples.path("bitext-dev.txt"))
+    sides = bitext.source, bitext.target
+    paths = [tmp_path / "source", tmp_path / "target"]
+    for path, side in zip(paths, sides, strict=True):
+        path.write_text("".join(" ".join(words) + "\n" for words in side))
+    options = {"model": model, "workers": 2, "progress": False, "max_words": 12}
+    held_out = sides[0][:5], sides[1][:5]
+    expected = Aligner(**options).fit(*sides, held_out=held_out)
+    one_file = BitextFiles(samples.path("bitext-dev.txt"))
+    two_files = BitextFiles(*paths)
+    assert (len(two_files.blocks) > 2) == (block == 2000)
+    for files in (one_file, two_files):
+        found = Aligner(**options).fit(files, held_out=held_out)
+        assert str(found.counts_) == str(expected.counts_)
+        if block == 2**22:
+            assert stored(found, tmp_path / "a") == stored(expected, tmp_path / "b")
+        for a, b in zip(
+            found.predict_marginals(*held_out), expected.predict_marginals(*held_out), strict=True
+        ):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+def test_mistakes_in_bitexts_of_files(tmp_path):
+    (tmp_path / "source").write_text("la maison\nune fleur\n")
+    for text, line in (("the house\n", 2), ("the house\na flower\nmore\n", 3)):
+        (tmp_path / "target").write_text(text)
+        with pytest.raises(DataError, match=f"line {line}: this line has no partner"):
+            Aligner().fit(BitextFiles(tmp_path / "source", tmp_path / "target"))
+    files = BitextFiles(samples.path("bitext-dev.txt"))
+    with pytest.raises(ValueError, match="files came for the model 'crf'"):
+        Aligner(model="crf").fit(files)
+    with pytest.raises(ValueError, match="source came without target"):
+        Aligner().fit([["la"]])

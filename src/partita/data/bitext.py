@@ -167,10 +167,11 @@ def join_sides(
     """
     lines, others = _lines(source), _lines(target)
     if len(lines) != len(others):
+        n_lines, n_others = first - 1 + len(lines), first - 1 + len(others)
         raise _without_partner(
-            source_name if len(lines) > len(others) else target_name,
-            min(len(lines), len(others)) + 1,
-            f"{source_name} has {len(lines):,} lines and {target_name} has {len(others):,}",
+            source_name if n_lines > n_others else target_name,
+            min(n_lines, n_others) + 1,
+            f"{source_name} has {n_lines:,} lines and {target_name} has {n_others:,}",
         )
     pairs = tuple(
         SentencePair(_words(line), _words(other), f"{source_name}, line {number}")

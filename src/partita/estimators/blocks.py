@@ -94,16 +94,73 @@ def without(words: Words, columns: Sequence[str]) -> Words:
     return Words(words.n_words, kept)
 
 
-@dataclass(frozen=True)
-class FileBlocks(Generic[SurveyT]):
-    """The blocks of files, and what is known of all of them together."""
+class NumberedBlock(Protocol):
+    """A block of files, of whatever they hold."""
 
-    blocks: Sequence[BlockWords]
+    @property
+    def number(self) -> int:
+        """Its place among all."""
+
+    @property
+    def digest(self) -> bytes:
+        """Tells its contents from others."""
+
+
+BlockT = TypeVar("BlockT", bound=NumberedBlock)
+
+
+@dataclass(frozen=True)
+class BlockPasses(Generic[BlockT]):
+    """Blocks of files, and passes over them by all workers."""
+
+    blocks: Sequence[BlockT]
+    folder: Path
+    options: Runs
+
+    def each(self, function: Callable[[BlockT], Result]) -> Iterator[Result]:
+        """What a function says of each block, in order, by all workers."""
+        return in_order(function, ((block,) for block in self.blocks), workers=self.options.workers)
+
+    def batches(
+        self, encode: Callable[[BlockT], Iterable[Batch]], about: Any, stage: int = 1
+    ) -> StoredBatches:
+        """The batches of all blocks, in the cache; those that are there, if nothing is different.
+
+        `about` is all that `encode` depends on.
+        """
+        folder = Path(numbered(self.folder, stage) or "")
+        folder.mkdir(parents=True, exist_ok=True)
+        texts = digest_of_parts(block.digest for block in self.blocks)
+        key = digest((__version__, texts, digest(about)))
+        found = StoredBatches.reopened(folder, key)
+        if found is None:
+            written = tuple(self.each(_BatchWriter(encode, str(folder))))
+            found = StoredBatches(str(folder), written)
+            found.save(key)
+        return found
+
+
+@contextmanager
+def cache_folder(options: Runs) -> Iterator[Path]:
+    """Where encoded sentences go; without a cache, a temporary folder. Workers are kept."""
+    scratch = ScratchFolder("partita-cache-") if options.cache is None else None
+    folder = Path(options.cache or "") if scratch is None else Path(scratch.path)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with heed_interruptions(), held(options.workers):
+            yield folder
+    finally:
+        if scratch is not None:
+            scratch.close()
+
+
+@dataclass(frozen=True)
+class FileBlocks(BlockPasses[BlockWords], Generic[SurveyT]):
+    """The blocks of files with sentences, and what is known of all of them together."""
+
     survey: SurveyT
     values: dict[str, list[str]]
     """The different values of each column, in the order in which they came."""
-    folder: Path
-    options: Runs
 
     @classmethod
     @contextmanager
@@ -115,16 +172,9 @@ class FileBlocks(Generic[SurveyT]):
         options: Runs,
     ) -> Iterator["FileBlocks[SurveyT]"]:
         """Read some columns of all blocks; without a cache, by way of a temporary one."""
-        scratch = ScratchFolder("partita-cache-") if options.cache is None else None
-        folder = Path(options.cache or "") if scratch is None else Path(scratch.path)
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            with heed_interruptions(), held(options.workers):
-                reader = _BlockReader(tuple(columns), str(folder), survey)
-                yield cls._read(reader, files, folder, options)
-        finally:
-            if scratch is not None:
-                scratch.close()
+        with cache_folder(options) as folder:
+            reader = _BlockReader(tuple(columns), str(folder), survey)
+            yield cls._read(reader, files, folder, options)
 
     @classmethod
     def _read(
@@ -141,9 +191,8 @@ class FileBlocks(Generic[SurveyT]):
                 total = found.survey if total is None else total + found.survey
         if total is None:
             raise ValueError("there are no words to learn from; expected at least one sentence.")
-        return cls(
-            blocks, total, {name: list(each) for name, each in seen.items()}, folder, options
-        )
+        every = {name: list(each) for name, each in seen.items()}
+        return cls(blocks, folder, options, total, every)
 
     @property
     def n_sentences(self) -> int:
@@ -154,28 +203,6 @@ class FileBlocks(Generic[SurveyT]):
     def n_words(self) -> int:
         """Of all blocks."""
         return sum(block.n_words for block in self.blocks)
-
-    def each(self, function: Callable[[BlockWords], Result]) -> Iterator[Result]:
-        """What a function says of each block, in order, by all workers."""
-        return in_order(function, ((block,) for block in self.blocks), workers=self.options.workers)
-
-    def batches(
-        self, encode: Callable[[BlockWords], Iterable[Batch]], about: Any, stage: int = 1
-    ) -> StoredBatches:
-        """The batches of all blocks, in the cache; those that are there, if nothing is different.
-
-        `about` is all that `encode` depends on.
-        """
-        folder = Path(numbered(self.folder, stage) or "")
-        folder.mkdir(parents=True, exist_ok=True)
-        texts = digest_of_parts(block.digest for block in self.blocks)
-        key = digest((__version__, texts, digest(about)))
-        found = StoredBatches.reopened(folder, key)
-        if found is None:
-            written = tuple(self.each(_BatchWriter(encode, str(folder))))
-            found = StoredBatches(str(folder), written)
-            found.save(key)
-        return found
 
     def learnt_from(self, files: SentenceFiles) -> str:
         """For people."""
@@ -230,10 +257,10 @@ class _BlockReader(Generic[SurveyT]):
 class _BatchWriter:
     """The last pass."""
 
-    encode: Callable[[BlockWords], Iterable[Batch]]
+    encode: Callable[[Any], Iterable[Batch]]
     folder: str
 
-    def __call__(self, block: BlockWords) -> StoredFile:
+    def __call__(self, block: NumberedBlock) -> StoredFile:
         """The batches of a block, in a file of the cache."""
         return StoredFile.write(Path(self.folder) / f"batches-{block.number}", self.encode(block))
 

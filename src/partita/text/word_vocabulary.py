@@ -88,11 +88,17 @@ class WordVocabulary:
         Frequent words come first, words of equal count as they appear: the words that nearly
         every sentence has then lie side by side in tables.
         """
+        written = Counter(chain.from_iterable(read_tokens(sentences)))
+        return cls.counted(written, min_count=min_count, view=view)
+
+    @classmethod
+    def counted(cls, written: Mapping[str, int], *, min_count: int = 1, view: str = "") -> Self:
+        """The same, from how often words came."""
         if min_count < 1:
             raise ValueError(f"min_count is {min_count}; expected 1 or more.")
         see = _seen(view)
         counts = Counter[str]()
-        for word, count in Counter(chain.from_iterable(read_tokens(sentences))).items():
+        for word, count in written.items():
             counts[see(word)] += count
         kept = [(word, count) for word, count in counts.most_common() if count >= min_count]
         unknown = counts.total() - sum(count for _, count in kept)

@@ -1,5 +1,7 @@
 """`partita train aligner`: links between words, from sentences and their translations."""
 
+from typing import Any
+
 from partita.cli.bitexts import read_held_out, read_pairs
 from partita.cli.links import read_links, say_skipped
 from partita.cli.models import estimator_class, save_model
@@ -16,6 +18,7 @@ from partita.cli.options import (
 from partita.cli.parser import Parser
 from partita.data.alignments import Alignment
 from partita.data.bitext import SentencePair
+from partita.data.formats import count
 
 
 def add(commands: Commands) -> None:
@@ -61,18 +64,26 @@ def _add_options(parser: Parser) -> None:
 
 def run(options: Options) -> int:
     """Train and write the model; 1 if the training was interrupted."""
+    from partita.data.bitext_files import BitextFiles
     from partita.estimators.alignment.models import MODELS
     from partita.training.interruption import heed_interruptions
 
     model = read_kind(options, "model", MODELS, "hmm")
     aligner = make_estimator(options, "aligner", model=model)
-    pairs, alignments = read_lessons(options)
     held_out = read_held_out(options.held_out)
-    source, target = [pair.source for pair in pairs], [pair.target for pair in pairs]
     judges = None if held_out is None else (held_out.source, held_out.target)
+    is_enough = options.source is not None and not (options.also or options.gold)
+    lessons: tuple[Any, ...]
+    if aligner.cache is not None and is_enough and aligner.chosen_model().generative_course():
+        lessons = (BitextFiles(options.source, options.target),)
+        say(f"Reading {lessons[0]!r} in {count(len(lessons[0].blocks), 'block')}")
+    else:
+        pairs, alignments = read_lessons(options)
+        source, target = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        lessons = source, target, alignments
     # From here on a signal ends the training, and never loses the model.
     with heed_interruptions():
-        aligner.fit(source, target, alignments, held_out=judges)
+        aligner.fit(*lessons, held_out=judges)
         say_skipped(aligner.counts_.n_empty, aligner.counts_.n_long, aligner.max_words)
         for name, counts in aligner.stage_counts_.items():
             say(f"{name}: {counts}")

@@ -1,15 +1,19 @@
 """`Aligner`: which words of two sentences translate each other."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from typing import ClassVar, Self
 
 from partita.arrays import FloatArray
 from partita.data.alignments import Alignment
+from partita.data.bitext_files import BitextFiles
+from partita.estimators.alignment.from_files import fit_from_files
 from partita.estimators.alignment.generative import Generative
 from partita.estimators.alignment.itg_links import ItgLinks
 from partita.estimators.alignment.material import (
     PairCounts,
+    PairMaterial,
     Sentences,
     read_held_out,
     read_pairs,
@@ -18,6 +22,7 @@ from partita.estimators.alignment.models import MODELS, AlignmentModel, LinkLess
 from partita.estimators.alignment.questions import LinkEstimator
 from partita.estimators.base import Stored
 from partita.estimators.bitext import BitextModel
+from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.explain import run_facts
 from partita.estimators.options import at_least, declared, option
 from partita.text.word_vocabulary import WordVocabulary
@@ -68,8 +73,8 @@ class Aligner(LinkEstimator):
 
     def fit(
         self,
-        source: Sentences,
-        target: Sentences,
+        source: Sentences | BitextFiles,
+        target: Sentences | None = None,
         alignments: Iterable[Alignment | None] | None = None,
         *,
         held_out: tuple[Sentences, Sentences] | None = None,
@@ -80,10 +85,16 @@ class Aligner(LinkEstimator):
         `alignments` are gold links of some or all pairs (None for a pair without), for the CRF;
         what is `possible` may be linked or not. The likelihood of `held_out`, source and target
         sentences, says which iteration was best. `sample_weight` has a number for each pair. Pairs
-        with an empty side teach nothing.
+        with an empty side teach nothing. Of `BitextFiles` (`partita.data.bitext_files`), in place
+        of both sides, each worker reads its own part; for Model 1 and hidden Markov models.
         """
         self.check()
         model = self.chosen_model()
+        if isinstance(source, BitextFiles):
+            refuse_beside_files(target or alignments, sample_weight, ())
+            return self._fit_files(source, model, read_held_out(held_out))
+        if target is None:
+            raise ValueError("source came without target; expected both, or BitextFiles.")
         if alignments is not None and not model.learns_from_gold:
             raise ValueError(
                 f"gold alignments came, but the model {self.model!r} learns from words alone; use "
@@ -111,11 +122,40 @@ class Aligner(LinkEstimator):
         """The model that `model` stands for."""
         return MODELS[self.model]() if isinstance(self.model, str) else self.model
 
+    def _fit_files(
+        self, files: BitextFiles, model: AlignmentModel, held_out: PairMaterial | None
+    ) -> Self:
+        course = model.generative_course()
+        if course is None:
+            raise ValueError(
+                f"files came for the model {self.model!r}, which looks at pairs in memory; "
+                "expected 'model1' or 'hmm'."
+            )
+        self.model_, self.training_, self.counts_ = fit_from_files(self, files, course, held_out)
+        self.stages_, self.stage_counts_ = {"EM": self.training_}, {}
+        self.about_ = run_facts(self.training_, "is the loss")
+        return self
+
+    def usable_pairs(self) -> Callable[[PairMaterial], PairMaterial]:
+        """Which pairs are learnt from, as a function that can be sent to workers."""
+        return partial(_usable, self.max_words if self.longer == "skip" else None)
+
+    def vocabulary(self, counts: Mapping[str, int]) -> WordVocabulary:
+        """The words of one side, from how often they came."""
+        return WordVocabulary.counted(counts, min_count=self.min_count, view=self._view)
+
     def _words(self, sentences: Sequence[Sequence[str]]) -> WordVocabulary:
+        return WordVocabulary.learn(sentences, min_count=self.min_count, view=self._view)
+
+    @property
+    def _view(self) -> str:
         letters = [] if self.n_letters is None else [f"cut{self.n_letters}"]
-        view = ".".join([*["lower"] * self.lowercase, *letters])
-        return WordVocabulary.learn(sentences, min_count=self.min_count, view=view)
+        return ".".join([*["lower"] * self.lowercase, *letters])
 
     def _restore(self, stored: Stored) -> None:
         super()._restore(stored)
         self.stages_, self.stage_counts_ = {}, {}
+
+
+def _usable(max_words: int | None, pairs: PairMaterial) -> PairMaterial:
+    return pairs.full().short(max_words)

@@ -10,9 +10,10 @@ from partita.arrays import Array, FloatArray
 from partita.data.alignments import Link, Symmetrisation
 from partita.estimators import files
 from partita.estimators.alignment.directed import DirectedModel, DirectedModel1
-from partita.estimators.alignment.em import Models
+from partita.estimators.alignment.em import Judge, Models
 from partita.estimators.alignment.hmm import DirectedHiddenMarkov
 from partita.estimators.alignment.link_model import Direction, LinkDistribution, LinkModel, Texts
+from partita.estimators.alignment.material import PairMaterial
 from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.alignment.symmetrise import above, combined, symmetrise
 from partita.estimators.explain import Cell, Table
@@ -197,6 +198,16 @@ class Generative(LinkModel):
 
     def _parts(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def judging(words: tuple[WordVocabulary, WordVocabulary], pairs: PairMaterial) -> Judge:
+    """Models -> minus the log-likelihood of held-out pairs, in both directions."""
+
+    def judge(models: Models) -> float:
+        model = Generative.of(*words, models)
+        return -float(model.log_likelihood(pairs.source, pairs.target).sum())
+
+    return judge
 
 
 def _rows(

@@ -58,6 +58,10 @@ class PairCounts:
         text = f"{self.n_pairs:,} pairs: {self.n_used:,} used"
         return f"{text}; skipped: {skipped}" if skipped else text
 
+    def together(self, other: "PairCounts") -> "PairCounts":
+        """Of the pairs of both."""
+        return PairCounts(**{name: own + getattr(other, name) for name, own in vars(self).items()})
+
     def plus(self, reason: str, count: int) -> "PairCounts":
         """With so many more pairs that are not used."""
         return replace(self, **{reason: getattr(self, reason) + count})

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from partita.data.alignments import Alignment
-from partita.estimators.alignment.em import EmCourse, Models, learn_directions
-from partita.estimators.alignment.generative import Generative
+from partita.estimators.alignment.em import EmCourse, learn_directions
+from partita.estimators.alignment.generative import Generative, judging
 from partita.estimators.alignment.gold import GoldOptions, learn_gold
 from partita.estimators.alignment.itg_links import ItgLinks, Mixture, gold_pairs, ways
 from partita.estimators.alignment.latent import Bound, Latent, LatentOptions, learn_latent
@@ -62,6 +62,10 @@ class AlignmentModel(Declared):
     def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
         """Models and how they were learnt."""
 
+    def generative_course(self) -> EmCourse | None:
+        """How both directions learn, if that is all there is to learn."""
+        return None
+
 
 @declared
 class WordTranslation(Declared):
@@ -106,16 +110,23 @@ class HiddenMarkovOptions(WordTranslation):
 class Model1(WordTranslation, AlignmentModel):
     """IBM Model 1, where each word chooses its translation alone."""
 
+    def generative_course(self) -> EmCourse:
+        """Model 1 alone."""
+        return EmCourse(self.model1_iterations, alpha=self.alpha)
+
     def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
         """Both directions."""
-        course = EmCourse(self.model1_iterations, alpha=self.alpha)
-        model, training = learn_generative(given, course, runs)
+        model, training = learn_generative(given, self.generative_course(), runs)
         return LearntLinks(model, {"Model 1": training}, {})
 
 
 @declared
 class HiddenMarkovAlignment(HiddenMarkovOptions, AlignmentModel):
     """Hidden Markov models of both directions, where places follow places."""
+
+    def generative_course(self) -> EmCourse:
+        """Model 1, then these."""
+        return self.course()
 
     def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
         """Model 1 in both directions, and the hidden Markov models from there on."""
@@ -258,16 +269,11 @@ def learn_generative(
     words, pairs, held_out = given
     numbers = words[0].encode(pairs.source), words[1].encode(pairs.target)
 
-    def judge(models: Models) -> float:
-        assert held_out is not None
-        generative = Generative.of(*words, models)
-        return -float(generative.log_likelihood(held_out.source, held_out.target).sum())
-
     models, training = learn_directions(
         (*numbers, len(words[0]), len(words[1])),
         course,
         weights=pairs.weights,
-        judge=None if held_out is None else judge,
+        judge=None if held_out is None else judging(words, held_out),
         runs=runs,
     )
     return Generative.of(*words, models), training

@@ -1,6 +1,6 @@
 """The words of a bitext that meet: what tables of word pairs and their learning are built on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -65,6 +65,10 @@ class Meetings:
                 *places, with_null.offsets, *others, cell_offsets, offsets, targets, cells
             )
         return cls(offsets, targets, cells, cell_offsets, with_null.n_words, target.n_words)
+
+    def with_entries(self, numbers: NDArray[np.int32]) -> Self:
+        """The same cells, whose entries are numbered as those of a larger bitext."""
+        return replace(self, cells=numbers[self.cells])
 
     def row(self, word: int) -> NDArray[np.int32]:
         """The target words that meet a source word, ascending."""
