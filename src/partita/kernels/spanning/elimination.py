@@ -168,39 +168,87 @@ def pass_to(rows, moved, cell, q, moved_q, w, moved_w):
 
 
 @step
-def pass_on(rows, moved, at, k, inverse, moved_d):
-    """w[i, j] += q_k[i] w[k, j] for i, j < k, two rows at a time.
+def pass_ahead(rows, moved, at, k, inverse, moved_d):
+    """w[i, j] += q_k[i] w[k, j] for i or j = k - 1, which is all that the next word's d needs."""
+    source, column = k * at.stride, (k - 1) * N_LANES
+    w = load(rows, source + column)
+    moved_w = w if moved is None else load(moved, source + column)
+    for i in range(0, source, at.stride):
+        q, moved_q = shares(rows, moved, i + k * N_LANES, inverse, moved_d)
+        pass_to(rows, moved, i + column, q, moved_q, w, moved_w)
+    row = source - at.stride
+    q, moved_q = shares(rows, moved, row + k * N_LANES, inverse, moved_d)
+    for j in range(N_LANES, column, N_LANES):
+        w = load(rows, source + j)
+        moved_w = w if moved is None else load(moved, source + j)
+        pass_to(rows, moved, row + j, q, moved_q, w, moved_w)
 
-    Each term is a load, an fma and a store, so stores are what takes the time; a second row only
-    saves loading w[k, j] again, and more would save nothing.
+
+@step
+def pass_on(rows, moved, at, k, inverse, moved_d, next_inverse, next_d):
+    """w[i, j] += q_k[i] w[k, j] + q_l[i] w[l, j] for i, j < l = k - 1, two rows at a time.
+
+    For each word a cell would be a load, an fma and a store, so that stores take the time; for two
+    words they are half as many.
     """
-    source = k * at.stride
-    for i in range(0, k, 2):
+    source, other = k * at.stride, (k - 1) * at.stride
+    for i in range(0, k - 1, 2):
         # An odd last row goes with itself, at weight 0.
-        a, b = i * at.stride, min(i + 1, k - 1) * at.stride
+        a, b = i * at.stride, min(i + 1, k - 2) * at.stride
         q_a, moved_q_a = shares(rows, moved, a + k * N_LANES, inverse, moved_d)
+        p_a, moved_p_a = shares(rows, moved, a + (k - 1) * N_LANES, next_inverse, next_d)
         q_b, moved_q_b = shares(rows, moved, b + k * N_LANES, inverse, moved_d)
+        p_b, moved_p_b = shares(rows, moved, b + (k - 1) * N_LANES, next_inverse, next_d)
         if a == b:
-            q_b, moved_q_b = broadcast(0.0), broadcast(0.0)
-        for j in range(N_LANES, k * N_LANES, N_LANES):
-            w = load(rows, source + j)
+            q_b, moved_q_b, p_b, moved_p_b = zeros()
+        for j in range(N_LANES, (k - 1) * N_LANES, N_LANES):
+            w, x = load(rows, source + j), load(rows, other + j)
             moved_w = w if moved is None else load(moved, source + j)
-            pass_to(rows, moved, a + j, q_a, moved_q_a, w, moved_w)
-            pass_to(rows, moved, b + j, q_b, moved_q_b, w, moved_w)
+            moved_x = x if moved is None else load(moved, other + j)
+            pass_both(rows, moved, a + j, q_a, moved_q_a, w, moved_w, p_a, moved_p_a, x, moved_x)
+            pass_both(rows, moved, b + j, q_b, moved_q_b, w, moved_w, p_b, moved_p_b, x, moved_x)
+
+
+@pasted
+def zeros():
+    """Four times 0."""
+    zero = broadcast(0.0)
+    return zero, zero, zero, zero
+
+
+@pasted
+def pass_both(rows, moved, cell, q, moved_q, w, moved_w, p, moved_p, x, moved_x):
+    """`pass_to` from two words in turn."""
+    store(rows, cell, fma(p, x, fma(q, w, load(rows, cell))))
+    if moved is not None:
+        moving = fma(moved_q, w, fma(q, moved_w, load(moved, cell)))
+        store(moved, cell, fma(moved_p, x, fma(p, moved_x, moving)))
+
+
+@step
+def leave(rows, moved, at, k, single_root, ends, inverses, moved_ds):
+    """inverses[k] = 1 / d_k, 1 in lanes whose sentence has ended, and d'; returns both."""
+    first = 1 if single_root and k > 1 else 0
+    inverse = 1.0 / select(ends >= float(k), incoming(rows, at, k, first), 1.0)
+    store(inverses, k * N_LANES, inverse)
+    if moved is None:
+        return inverse, inverse
+    moved_d = incoming(moved, at, k, first)
+    store(moved_ds, k * N_LANES, moved_d)
+    return inverse, moved_d
 
 
 @step
 def eliminate(rows, moved, at, single_root, ends, inverses, moved_ds):
-    """Forwards, in place, with inverses[k] = 1 / d_k, 1 in lanes whose sentence has ended."""
-    for k in range(at.n_words, 0, -1):
-        first = 1 if single_root and k > 1 else 0
-        inverse = 1.0 / select(ends >= float(k), incoming(rows, at, k, first), 1.0)
-        store(inverses, k * N_LANES, inverse)
-        moved_d = inverse
-        if moved is not None:
-            moved_d = incoming(moved, at, k, first)
-            store(moved_ds, k * N_LANES, moved_d)
-        pass_on(rows, moved, at, k, inverse, moved_d)
+    """Forwards, in place, two words at a time; the first word by itself if it is left over."""
+    for k in range(at.n_words, 0, -2):
+        inverse, moved_d = leave(rows, moved, at, k, single_root, ends, inverses, moved_ds)
+        if k > 1:
+            pass_ahead(rows, moved, at, k, inverse, moved_d)
+            next_inverse, next_d = leave(
+                rows, moved, at, k - 1, single_root, ends, inverses, moved_ds
+            )
+            pass_on(rows, moved, at, k, inverse, moved_d, next_inverse, next_d)
 
 
 @step
