@@ -29,16 +29,15 @@ import math
 import numpy as np
 
 from partita.kernels.chains.side_by_side import (
-    N_TILE,
     groups,
     largest_of_two,
     n_slots,
     places_of,
-    read_columns,
+    read_row,
     rows_of,
     same_table,
-    shifted,
     tables_of,
+    write_row,
 )
 from partita.kernels.chains.tiles import (
     messages_times_table,
@@ -47,15 +46,12 @@ from partita.kernels.chains.tiles import (
     two_times_table,
 )
 from partita.kernels.jit import borrowing, kernel, lent
-from partita.kernels.simd.four_rows import write_four
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
     exponential,
-    gather,
     load,
     maximum,
-    scatter,
     select,
     store,
 )
@@ -104,55 +100,21 @@ def largest_scores(scores, places, n_tags, which, shift, ends):
 
 
 @borrowing
-def forward_tag(value, is_word, inverse, sums, at, messages, alpha, ratio, values, cell):
-    """Ratio and alpha of a tag; returns alpha. Fills values = unary - shift if not None."""
-    if values is not None:
-        store(values, cell, select(value > -np.inf, value, 0.0))
-    value = select(is_word, exponential(value), 0.0) * inverse
-    store(messages, ratio, value)
-    value = value * load(sums, at)
-    store(messages, alpha, value)
-    return value
-
-
-@borrowing
 def forward_word(
     scores, rows, n_tags, shift, is_word, inverse, sums, at, messages, alpha, ratio, values, cell
 ):
-    """`forward_tag` of all tags of a word of a group; returns c."""
-    total, whole = broadcast(0.0), n_tags - n_tags % N_TILE
-    for j in range(0, whole, N_TILE):
-        a, b, c, d = read_columns(scores, rows, j)
-        place = j * N_LANES
-        a = forward_tag(
-            a - shift, is_word, inverse, sums, at + place, messages, alpha + place, ratio + place,
-            values, cell + place,
-        )  # fmt: skip
-        place += N_LANES
-        b = forward_tag(
-            b - shift, is_word, inverse, sums, at + place, messages, alpha + place, ratio + place,
-            values, cell + place,
-        )  # fmt: skip
-        place += N_LANES
-        c = forward_tag(
-            c - shift, is_word, inverse, sums, at + place, messages, alpha + place, ratio + place,
-            values, cell + place,
-        )  # fmt: skip
-        place += N_LANES
-        d = forward_tag(
-            d - shift, is_word, inverse, sums, at + place, messages, alpha + place, ratio + place,
-            values, cell + place,
-        )  # fmt: skip
-        total = total + ((a + b) + (c + d))
-    for j in range(whole, n_slots(n_tags)):
-        # Slots without a tag hold zeros.
-        value, place = broadcast(-np.inf), j * N_LANES
-        if j < n_tags:
-            value = gather(scores, shifted(rows, j)) - shift
-        total = total + forward_tag(
-            value, is_word, inverse, sums, at + place, messages, alpha + place, ratio + place,
-            values, cell + place,
-        )  # fmt: skip
+    """Ratio and alpha of a word of a group; returns c. Fills values = unary - shift if not None."""
+    read_row(scores, rows, n_tags, -np.inf, messages, ratio)
+    total = broadcast(0.0)
+    for j in range(0, n_slots(n_tags) * N_LANES, N_LANES):
+        value = load(messages, ratio + j) - shift
+        if values is not None:
+            store(values, cell + j, select(value > -np.inf, value, 0.0))
+        value = select(is_word, exponential(value), 0.0) * inverse
+        store(messages, ratio + j, value)
+        value = value * load(sums, at + j)
+        store(messages, alpha + j, value)
+        total = total + value
     return total
 
 
@@ -193,30 +155,12 @@ def forward(
 @borrowing
 def backward_word(rows, n_tags, last, sums, at, messages, alpha, third, limit, out):
     """Gain and the unary marginals of a word of a group; returns the larger of limit and beta."""
-    whole = n_tags - n_tags % N_TILE
-    for j in range(0, whole, N_TILE):
-        place, inside = at + j * N_LANES, alpha + j * N_LANES
-        a, b = load(sums, place) + last, load(sums, place + N_LANES) + last
-        c, d = load(sums, place + 2 * N_LANES) + last, load(sums, place + 3 * N_LANES) + last
-        limit = maximum(limit, maximum(maximum(a, b), maximum(c, d)))
-        gain, ratio = inside + third, inside + 2 * third
-        store(messages, gain, load(messages, ratio) * a)
-        store(messages, gain + N_LANES, load(messages, ratio + N_LANES) * b)
-        store(messages, gain + 2 * N_LANES, load(messages, ratio + 2 * N_LANES) * c)
-        store(messages, gain + 3 * N_LANES, load(messages, ratio + 3 * N_LANES) * d)
-        write_four(
-            load(messages, inside) * a,
-            load(messages, inside + N_LANES) * b,
-            load(messages, inside + 2 * N_LANES) * c,
-            load(messages, inside + 3 * N_LANES) * d,
-            out, rows, j,
-        )  # fmt: skip
-    for j in range(whole, n_slots(n_tags)):
-        outside, inside = load(sums, at + j * N_LANES) + last, alpha + j * N_LANES
+    for j in range(0, n_slots(n_tags) * N_LANES, N_LANES):
+        inside, outside = alpha + j, load(sums, at + j) + last
         limit = maximum(limit, outside)
         store(messages, inside + third, load(messages, inside + 2 * third) * outside)
-        if j < n_tags:
-            scatter(out, shifted(rows, j), load(messages, inside) * outside)
+        store(sums, at + j, load(messages, inside) * outside)
+    write_row(sums, at, n_tags, out, rows)
     return limit
 
 

@@ -18,14 +18,14 @@ import numpy as np
 
 from partita.kernels.chains.scaled import next_two, read_table
 from partita.kernels.chains.side_by_side import (
-    N_TILE,
     largest_of_two,
     n_slots,
-    read_columns,
+    read_row,
     rows_of,
     same_table,
     shifted,
     tables_of,
+    write_row,
 )
 from partita.kernels.chains.tiles import (
     messages_times_table,
@@ -34,14 +34,12 @@ from partita.kernels.chains.tiles import (
     two_times_table,
 )
 from partita.kernels.jit import borrowing, kernel, lent
-from partita.kernels.simd.four_rows import load_four, write_four
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
     fma,
     gather,
     load,
-    scatter,
     spread,
     store,
 )
@@ -50,16 +48,9 @@ from partita.kernels.simd.lanes import (
 @lent
 def read_direction(direction, places, n_tags, out, at):
     """out[t, j, lane] = direction of tag j at word t; any finite number behind a sentence's end."""
-    slots, whole = n_slots(n_tags), n_tags - n_tags % N_TILE
     for t in range(places[1][3]):
-        rows, row = rows_of(places, t, n_tags), at + t * slots * N_LANES
-        for j in range(0, whole, N_TILE):
-            load_four(direction, rows, j, out, row + j * N_LANES)
-        for j in range(whole, slots):
-            value = broadcast(0.0)
-            if j < n_tags:
-                value = gather(direction, shifted(rows, j))
-            store(out, row + j * N_LANES, value)
+        row = at + t * n_slots(n_tags) * N_LANES
+        read_row(direction, rows_of(places, t, n_tags), n_tags, 0.0, out, row)
 
 
 @lent
@@ -178,54 +169,20 @@ def expectations(places, alpha, third, n_tags, messages, values, before, cell, m
 
 
 @borrowing
-def right_tag(messages, inside, third, values, before, cell, behind, p, expected, sign, right):
-    """right of a tag, and its part of the product, times `sign`."""
-    gain, value = load(messages, inside + third), load(values, cell)
-    store(right, cell, fma(gain, value, load(messages, inside + 2 * third) * behind))
-    moving = fma(gain, load(before, cell), load(messages, inside) * behind)
-    return fma(p, value - expected, moving) * sign
-
-
-@borrowing
 def right_word(
-    rows, n_tags, sums, at, messages, inside, third, values, before, cell, marginals, expected,
+    rows, n_tags, sums, at, messages, alpha, third, values, before, cell, marginals, expected,
     sign, right, out,
 ):  # fmt: skip
-    """`right_tag` of all tags of a word of a group."""
-    whole = n_tags - n_tags % N_TILE
-    for j in range(0, whole, N_TILE):
-        a, b, c, d = read_columns(marginals, rows, j)
-        place = j * N_LANES
-        a = right_tag(
-            messages, inside + place, third, values, before, cell + place,
-            load(sums, at + place), a, expected, sign, right,
-        )  # fmt: skip
-        place += N_LANES
-        b = right_tag(
-            messages, inside + place, third, values, before, cell + place,
-            load(sums, at + place), b, expected, sign, right,
-        )  # fmt: skip
-        place += N_LANES
-        c = right_tag(
-            messages, inside + place, third, values, before, cell + place,
-            load(sums, at + place), c, expected, sign, right,
-        )  # fmt: skip
-        place += N_LANES
-        d = right_tag(
-            messages, inside + place, third, values, before, cell + place,
-            load(sums, at + place), d, expected, sign, right,
-        )  # fmt: skip
-        write_four(a, b, c, d, out, rows, j)
-    for j in range(whole, n_slots(n_tags)):
-        p, place, is_tag = broadcast(0.0), j * N_LANES, j < n_tags
-        if is_tag:
-            p = gather(marginals, shifted(rows, j))
-        value = right_tag(
-            messages, inside + place, third, values, before, cell + place,
-            load(sums, at + place), p, expected, sign, right,
-        )  # fmt: skip
-        if is_tag:
-            scatter(out, shifted(rows, j), value)
+    """right of a word of a group, and its part of the product, times `sign`."""
+    # First p, then what becomes of it.
+    read_row(marginals, rows, n_tags, 0.0, right, cell)
+    for j in range(0, n_slots(n_tags) * N_LANES, N_LANES):
+        behind, value, inside = load(sums, at + j), load(values, cell + j), alpha + j
+        gain, p = load(messages, inside + third), load(right, cell + j)
+        store(right, cell + j, fma(gain, value, load(messages, inside + 2 * third) * behind))
+        moving = fma(gain, load(before, cell + j), load(messages, inside) * behind)
+        store(sums, at + j, fma(p, value - expected, moving) * sign)
+    write_row(sums, at, n_tags, out, rows)
 
 
 @lent

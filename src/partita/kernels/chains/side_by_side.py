@@ -8,6 +8,7 @@ without a tag hold zeros.
 """
 
 from partita.kernels.jit import borrowing, lent, pasted
+from partita.kernels.simd.four_rows import load_four, store_four
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
@@ -23,7 +24,7 @@ from partita.kernels.simd.lanes import (
 from partita.kernels.simd.small_matrix import highest_lane
 
 N_TILE = 4
-"""Tags are read, summed and written by as many."""
+"""Tiles of `tiles.pair_sums` have as many columns."""
 
 
 @pasted
@@ -126,14 +127,25 @@ def shifted(rows, j):
 
 
 @borrowing
-def read_columns(values, rows, j):
-    """Lanes of tags j .. j + 3 from the rows of four sentences."""
-    return transpose(
-        load(values, rows[0] + j),
-        load(values, rows[1] + j),
-        load(values, rows[2] + j),
-        load(values, rows[3] + j),
-    )
+def read_row(values, rows, n_tags, missing, out, at):
+    """out[at + j, lane] = values[rows[lane] + j]; `missing` in slots without a tag."""
+    whole = n_tags - n_tags % N_LANES
+    for j in range(0, whole, N_LANES):
+        load_four(values, rows, j, out, at + j * N_LANES)
+    for j in range(whole, n_tags):
+        store(out, at + j * N_LANES, gather(values, shifted(rows, j)))
+    for j in range(n_tags, n_slots(n_tags)):
+        store(out, at + j * N_LANES, broadcast(missing))
+
+
+@borrowing
+def write_row(values, at, n_tags, out, rows):
+    """out[rows[lane] + j] = values[at + j, lane]."""
+    whole = n_tags - n_tags % N_LANES
+    for j in range(0, whole, N_LANES):
+        store_four(values, at + j * N_LANES, out, rows, j)
+    for j in range(whole, n_tags):
+        scatter(out, shifted(rows, j), load(values, at + j * N_LANES))
 
 
 @borrowing

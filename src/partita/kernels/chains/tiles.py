@@ -162,15 +162,17 @@ def pair_sums(
                         sums = add_twelve(still, before + t, moving, behind + t, sums)
                 cell, place = i * stride + j, i * n_tags + j
                 for_rows = n_tags, direction, at, marginals, expected, lanes, out, tables
-                write_row(matrix, cell, sums[0], place, *for_rows)
+                write_products(matrix, cell, sums[0], place, *for_rows)
                 if i + 1 < n_tags:
-                    write_row(matrix, cell + stride, sums[1], place + n_tags, *for_rows)
+                    write_products(matrix, cell + stride, sums[1], place + n_tags, *for_rows)
                 if i + 2 < n_tags:
-                    write_row(matrix, cell + 2 * stride, sums[2], place + 2 * n_tags, *for_rows)
+                    write_products(
+                        matrix, cell + 2 * stride, sums[2], place + 2 * n_tags, *for_rows
+                    )
 
 
 @borrowing
-def write_row(
+def write_products(
     matrix, cell, sums, place, n_tags, direction, at, marginals, expected, lanes, out, tables
 ):  # fmt: skip
     """Four columns of a row of M, times their sums, to the tables of four sentences."""

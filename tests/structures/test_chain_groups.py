@@ -1,0 +1,49 @@
+"""Chains with shared transitions go four by four, and two such groups at a time: as if alone."""
+
+import numpy as np
+import pytest
+
+from partita.structures.chains import Chains
+
+N_WORDS = np.array([3, 1, 5, 2, 4, 4, 1, 3, 6, 2, 5, 3, 2])
+
+
+def alone(chains, vector, sentence):
+    """One sentence's part of a vector."""
+    return vector[chains.part_offsets[sentence] : chains.part_offsets[sentence + 1]].copy()
+
+
+def shared_tables(chains, vector, *, n_first, rng):
+    """One table for the first sentences, another for the others."""
+    tables = rng.normal(size=(2, chains.n_tags, chains.n_tags))
+    for sentence, view in enumerate(chains.split(vector)[1]):
+        view[...] = tables[int(sentence >= n_first)]
+
+
+@pytest.mark.parametrize("n_tags", [1, 3, 5, 10])
+@pytest.mark.parametrize(("n_first", "n_moved"), [(13, 13), (6, 13), (13, 6), (13, 0)])
+def test_a_batch_is_its_sentences(n_tags, n_first, n_moved):
+    """Whichever of them share a table, and whichever move alike (none where n_moved is 0)."""
+    rng = np.random.default_rng([n_tags, n_first, n_moved])
+    chains = Chains(N_WORDS, n_tags, shared=True)
+    scores, direction = rng.normal(size=(2, chains.n_parts))
+    shared_tables(chains, scores, n_first=n_first, rng=rng)
+    if n_moved:
+        shared_tables(chains, direction, n_first=n_moved, rng=rng)
+    inference = chains.infer(scores)
+    product = chains.covariance_product(scores, inference, direction)
+    with_entropy = chains.infer_with_entropy(scores)
+    for sentence, n_words in enumerate(N_WORDS):
+        one = Chains([n_words], n_tags, shared=True)
+        its_scores = alone(chains, scores, sentence)
+        its, expected = one.infer(its_scores), one.infer_with_entropy(its_scores)
+        its_product = one.covariance_product(its_scores, its, alone(chains, direction, sentence))
+        for found, wanted in (
+            (inference.log_partition[sentence], expected.inference.log_partition[0]),
+            (with_entropy.entropy[sentence], expected.entropy[0]),
+            (alone(chains, inference.marginals, sentence), expected.inference.marginals),
+            (alone(chains, with_entropy.inference.marginals, sentence), its.marginals),
+            (alone(chains, with_entropy.gradient, sentence), expected.gradient),
+            (alone(chains, product, sentence), its_product),
+        ):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
