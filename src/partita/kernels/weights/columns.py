@@ -66,7 +66,7 @@ def sum_20(score_gradient, columns, c, column, count):
     processor guesses wrong; most occur once, and go without.
     """
     k, end = np.uint64(columns.offsets[c]), np.uint64(columns.offsets[c + 1])
-    at, value = columns.rows[k] + column, broadcast(value_at(columns.values, k))
+    at, value = np.int64(columns.rows[k]) + column, broadcast(value_at(columns.values, k))
     first = value * load(score_gradient, at)
     second = value * load(score_gradient, at + N_LANES)
     third = value * load(score_gradient, at + 2 * N_LANES)
@@ -74,7 +74,7 @@ def sum_20(score_gradient, columns, c, column, count):
     fifth = value * load_some(score_gradient, at + 4 * N_LANES, count)
     k += ONE
     while k < end:
-        at, value = columns.rows[k] + column, broadcast(value_at(columns.values, k))
+        at, value = np.int64(columns.rows[k]) + column, broadcast(value_at(columns.values, k))
         first = fma(value, load(score_gradient, at), first)
         second = fma(value, load(score_gradient, at + N_LANES), second)
         third = fma(value, load(score_gradient, at + 2 * N_LANES), third)
@@ -89,11 +89,13 @@ def sum_some(score_gradient, columns, c, column, count):
     """Up to four columns of the gradient of an attribute."""
     k, end = np.uint64(columns.offsets[c]), np.uint64(columns.offsets[c + 1])
     value = broadcast(value_at(columns.values, k))
-    lanes = value * load_some(score_gradient, columns.rows[k] + column, count)
+    lanes = value * load_some(score_gradient, np.int64(columns.rows[k]) + column, count)
     k += ONE
     while k < end:
         value = broadcast(value_at(columns.values, k))
-        lanes = fma(value, load_some(score_gradient, columns.rows[k] + column, count), lanes)
+        lanes = fma(
+            value, load_some(score_gradient, np.int64(columns.rows[k]) + column, count), lanes
+        )
         k += ONE
     return lanes
 

@@ -165,7 +165,7 @@ def follow(j, count, values, share, update, method, vectors):
         square = load_some(vectors.squares, j, count) + g * g
         store_some(vectors.squares, j, square, count)
         # A gradient whose square underflows to 0 is too small to step along.
-        rate = select(square > 0.0, update.rate / square_root(square), 0.0)
+        rate = update.rate / select(square > 0.0, square_root(square), np.inf)
     elif method.kind == ADAM:
         mean, square = load_some(vectors.means, j, count), load_some(vectors.squares, j, count)
         along = method.momentum * mean + (1.0 - method.momentum) * g
