@@ -6,6 +6,7 @@ import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
 from partita.kernels.spanning import arborescence
+from partita.kernels.spanning import covariance as spanning_covariance
 from partita.kernels.spanning import elimination as spanning_elimination
 from partita.kernels.spanning import lone as spanning_lone
 from partita.kernels.spanning import pairs as spanning_pairs
@@ -55,7 +56,7 @@ class SpanningTrees(Trees):
         product = np.empty(self.arc_offsets[-1])
         _, unsafe, restricted = inference.state
         given = arcs, direction, inference.marginals, self.arc_offsets, self.n_words
-        spanning_elimination.covariance_product(*given, self._order, self.single_root, product)
+        spanning_covariance.covariance_product(*given, self._order, self.single_root, product)
         if unsafe.size:
             spanning_wide.covariance_product(*given, self.single_root, unsafe, product)
         if restricted.size:
