@@ -60,9 +60,9 @@ class DescribedWords(Declared):
     lexicon: bool = option(
         False,
         "templates see the tags that a word had in training, as the column LEXICON; a training "
-        "sentence sees those of other sentences. With 1,000 sentences this gained a point on "
-        "English and a third of one on Basque, and lost a quarter on Ancient Greek, whose "
-        "development part is another book",
+        "sentence sees those of other sentences. This gained 0.4 points with 1,000 sentences "
+        "of English and 0.3 with 2,000 of Basque, and lost 0.1 on Ancient Greek, whose development "
+        "part is another book",
     )
 
     def class_columns(self, source: str) -> list[WordColumn]:
