@@ -104,6 +104,16 @@ def test_tags_of_a_batch_may_come_as_one_array(dtype):
             p.score(bad)
 
 
+def test_results_of_a_flat_vector_are_lists(arrays):
+    unaries, _, tables = arrays
+    p = pt.LinearChain(unaries, tables)
+    flat_form = pt.LinearChain.from_flat(p.structures, p.scores)
+    for found, expected in zip(flat_form.marginals, p.marginals, strict=True):
+        assert isinstance(found, list)
+        for mine, theirs in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
 def test_an_empty_batch_is_a_batch():
     for p in (pt.LinearChain([], np.zeros((2, 2))), pt.LinearChain(np.zeros((0, 4, 2)), [])):
         assert p.log_partition.shape == (0,)

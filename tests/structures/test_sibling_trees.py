@@ -41,7 +41,7 @@ def by_forest(p):
 @pytest.mark.parametrize("single_root", [False, True])
 @pytest.mark.parametrize("share_forbidden", [0.0, 0.5])
 def test_the_fast_kernels_and_the_forest_agree(single_root, share_forbidden):
-    lengths = [1, 2, 3, 4, 5, 6, 7, 9, 12, 17, 18]
+    lengths = [1, 2, 3, 4, 5, 6, 7, 9, 12, 17, 18] if IS_COMPILED else [1, 2, 3, 4, 6]
     p = batch_of(lengths, single_root=single_root, share_forbidden=share_forbidden)
     trees, everyone = p.structures, np.arange(len(lengths))
     forests, inference, marginals = by_forest(p)

@@ -32,6 +32,10 @@ PREFIXES = (
 )
 
 
+NEAR = 10
+"""Lines above a mutant."""
+QUICK = 0.4
+"""Seconds of a test that is tried before slower ones."""
 IMPOSSIBLE = 4
 """The status of a mutant that uses fewer names from around its function, which is refused."""
 
@@ -182,14 +186,22 @@ class Trial:
     def plan(
         self, mutant: Mutant, items: list[pytest.Item], took: np.ndarray, passed: np.ndarray
     ) -> list[int]:
-        """Tests that pass the mutant's line, one of every kind first, within the budget."""
+        """Tests that pass the mutant's line, one of every kind first, within the budget.
+
+        Of the quick cases of a kind the slowest comes first: the smallest sizes notice least.
+        """
         line = self.lines[str(SOURCES / mutant.path)] + mutant.line
-        reached = (passed[:, line // 8] >> (7 - line % 8)) & 1 & np.isfinite(took)
+        # A line that is passed late may not have been seen; what passes those above it may pass it.
+        for place in range(line, line - NEAR, -1):
+            reached = (passed[:, place // 8] >> (7 - place % 8)) & 1 & np.isfinite(took)
+            if reached.any():
+                break
         kinds: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for k in sorted(np.flatnonzero(reached), key=lambda k: float(took[k])):
+        for k in sorted(np.flatnonzero(reached), key=lambda k: -float(took[k])):
             kinds[kind_of(items[k])].append(int(k))
-        rounds = zip_longest(*sorted(kinds.values(), key=lambda tests: float(took[tests[0]])))
+        rounds = zip_longest(*sorted(kinds.values(), key=lambda tests: float(took[tests[-1]])))
         order = [k for turn in rounds for k in turn if k is not None]
+        order.sort(key=lambda k: took[k] > QUICK)
         ends = np.cumsum(took[order])
         return order[: int(np.searchsorted(ends, self.options.budget)) + 1]
 
