@@ -6,6 +6,7 @@ import pytest
 import partita as pt
 from cases import CASES, batch, padded
 from partita.distribution.parts import PartDistribution
+from partita.kernels import parts as part_kernels
 from partita.kernels.doors import padded as padded_kernels
 from partita.structures.base import Inference
 from partita.structures.chains import Chains
@@ -250,3 +251,12 @@ def test_cells_that_are_no_scores_are_counted(n_cells):
     assert padded_kernels.count_wrong(scores) == expected
     assert padded_kernels.copy(scores, out) == expected
     np.testing.assert_array_equal(out, scores)
+
+
+@pytest.mark.parametrize("n_cells", range(10))
+@pytest.mark.parametrize("choices", [[0.25, -0.5, 0.0], [0.125, -np.inf], [-3.0, np.nan, 0.5]])
+def test_the_largest_number_and_whether_all_are_numbers(n_cells, choices):
+    values = np.random.default_rng(n_cells).choice(choices, size=n_cells)
+    finite = values[np.isfinite(values)]
+    expected = np.abs(finite).max(initial=0.0), finite.size == n_cells
+    assert part_kernels.largest(values) == expected

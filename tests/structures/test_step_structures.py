@@ -38,7 +38,7 @@ def test_only_structures_of_the_set_are_counted(structure, message):
 
 
 def test_the_structure_that_is_none_is_named():
-    right, wrong = np.array([[0, 2, 0], [2, 4, 1]]), np.array([[0, 2, 0], [3, 4, 1]])
+    right, wrong = np.array([[0, 2, 0], [2, 4, 1]]), np.array([[0, 2, 0], [2, 4, 1], [2, 4, 1]])
     p = Segmentation([np.zeros((4, 3, 2))] * 3, np.zeros((2, 2)))
     for place in range(3):
         given = [right, right, right]
