@@ -5,6 +5,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from partita.distribution.base import Distribution
+from partita.structures.array_structures import made_once
 from partita.structures.constituents import ConstituencyTrees
 from partita.structures.forms import recognise
 from partita.structures.part_arrays import axes
@@ -70,4 +71,5 @@ class ConstituencyTree(Distribution):
     ) -> None:
         shape = LABELLED_SPANS if labelled else SPANS
         form, lengths, sizes = recognise([("spans", spans, shape)], n_words, mask)
-        super().__init__(ConstituencyTrees(lengths, sizes.get("n_labels")), form, spans)
+        trees = made_once(ConstituencyTrees, lengths, sizes.get("n_labels"))
+        super().__init__(trees, form, spans)

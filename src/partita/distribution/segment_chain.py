@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from partita.arrays import IntArray, Values
 from partita.distribution.base import Distribution
+from partita.structures.array_structures import made_once
 from partita.structures.forms import recognise
 from partita.structures.part_arrays import axes
 from partita.structures.segments import SegmentChains
@@ -81,5 +82,5 @@ class SegmentChain(Distribution[SegmentParts, IntArray]):
     ) -> None:
         given = [("segments", segments, SEGMENTS), ("pairwise", pairwise, PAIRWISE)]
         form, lengths, sizes = recognise(given, n_words, mask)
-        sets = SegmentChains(lengths, sizes["L"], sizes["s"])
+        sets = made_once(SegmentChains, lengths, sizes["L"], sizes["s"])
         super().__init__(sets, form, segments, pairwise)
