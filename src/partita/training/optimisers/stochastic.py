@@ -19,6 +19,7 @@ import numpy as np
 from partita.arrays import FloatArray
 from partita.kernels.weights import updates
 from partita.training.corpus import Corpus
+from partita.training.interruption import break_if_interrupted
 from partita.training.mini_batches import mini_batches
 from partita.training.optimisers.base import Optimiser, Problem, State, share_of
 from partita.training.optimisers.schedules import InverseTime, Rate, as_rate
@@ -121,6 +122,7 @@ class Stochastic(Optimiser[StochasticState]):
         vectors, method = _vectors(new), self.method()
         n_steps, n_averaged, loss, squares = state.n_steps, state.n_averaged, 0.0, 0.0
         for start in range(0, len(order), self.batches_per_step):
+            break_if_interrupted()
             chosen = order[start : start + self.batches_per_step]
             loss += mini.loss(new.weights[:n_weights], chosen)
             update = self._update(problem, corpus, chosen, n_steps, n_averaged)
