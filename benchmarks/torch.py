@@ -4,7 +4,6 @@ Sentences of 25 words in batches of 32 and 64, float32 scores that want a gradie
 backward through every library's own classes. Run it with `make bench-torch`.
 """
 
-import math
 import warnings
 
 from benchmarks.timing import Table, aim, best_times, optional, write_json
@@ -65,18 +64,16 @@ def compared(row, run, peers, n_sentences):
 
     All are run in turn, so that ratios are of the same minutes; ours three times, since they are
     so short that what others leave in the caches would be most of it. Then the same with two
-    threads, and a ratio is of the better of the two on both sides.
+    threads; ratios are of one.
     """
     names = ["partita", *peers]
-    best = dict.fromkeys(names, math.inf)
     for n_threads, suffix in ((1, ""), (2, ", two threads")):
         torch.set_num_threads(n_threads)
         found = best_times([run] * 3 + [step(*peer) for peer in peers.values()], 100)
         for name, seconds in zip(names, (min(found[:3]), *found[3:]), strict=True):
             row[name + suffix] = seconds * 1e6 / n_sentences
-            best[name] = min(best[name], row[name + suffix])
     torch.set_num_threads(1)
-    return row | {f"{peer} / partita": best[peer] / best["partita"] for peer in peers}
+    return row | {f"{peer} / partita": row[peer] / row["partita"] for peer in peers}
 
 
 def trees_table():

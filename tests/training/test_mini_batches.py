@@ -12,6 +12,7 @@ from partita.features import (
     MatrixFeatures,
     RowFeatures,
 )
+from partita.features import columns as column_features
 from partita.features.columns import sorted_by_attribute
 from partita.kernels.weights import columns, updates
 from partita.objectives import Likelihood
@@ -102,7 +103,8 @@ def test_a_batch_that_nobody_learns_from_moves_nothing():
 
 
 @pytest.mark.parametrize("optimiser", [SGD(), AdaGrad(), Adam()])
-def test_chunks_of_attributes_are_the_same_for_any_number_of_threads(optimiser):
+def test_chunks_of_attributes_are_the_same_for_any_number_of_threads(optimiser, monkeypatch):
+    monkeypatch.setattr(column_features, "FEW", 2**8)
     batches = chain_batches(n_attributes=2000, per_batch=100, n_sentences=400)
     assert len(batches[0].features.columns()[0].ends) == 5
     one, two, six = (

@@ -2,8 +2,9 @@
 
 import subprocess
 import sys
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from queue import Empty, SimpleQueue
 
 from partita.cli.options import Commands, Options, add_command, say
 
@@ -23,6 +24,8 @@ WHAT = {
     "translator": "training and using translators",
 }
 """The first ones are what the others need, so they come first."""
+DONE = "done"
+"""What a process answers when a piece of work is."""
 LONGEST = "translator"
 """It takes as long as four others, shares little with them, and would end alone on one core."""
 
@@ -38,28 +41,65 @@ def add(commands: Commands) -> None:
 
 
 def run(options: Options) -> int:
-    """A process for each piece of work, as many at a time as there are cores."""
+    """As many processes as there are cores, each of which does one piece of work after another."""
     from partita.training.threads import n_cores
 
     for name in options.what:
         if name not in WHAT:
             raise ValueError(f"WHAT is {name!r}; expected one of {', '.join(WHAT)}.")
+    waiting: SimpleQueue[str] = SimpleQueue()
     wanted = sorted(options.what or WHAT, key=lambda name: name != LONGEST)
+    for name in wanted:
+        waiting.put(name)
+    finished: SimpleQueue[tuple[str, str | None]] = SimpleQueue()
     began, failed = time.monotonic(), 0
-    with ThreadPoolExecutor(options.workers or n_cores()) as pool:
-        runs = {pool.submit(_compile, name): name for name in wanted}
-        for done, future in enumerate(as_completed(runs), start=1):
-            name, error = runs[future], future.result()
-            seconds = time.monotonic() - began
-            state = "compiled" if error is None else f"failed: {error}"
-            say(f"[{done}/{len(wanted)}, {seconds:4.0f} s] {name}: {state}")
-            failed += error is not None
+    for _ in range(min(options.workers or n_cores(), len(wanted))):
+        threading.Thread(target=_compile_in_turn, args=(waiting, finished), daemon=True).start()
+    for done in range(1, len(wanted) + 1):
+        name, error = finished.get()
+        seconds = time.monotonic() - began
+        state = "compiled" if error is None else f"failed: {error}"
+        say(f"[{done}/{len(wanted)}, {seconds:4.0f} s] {name}: {state}")
+        failed += error is not None
     return 1 if failed else 0
 
 
-def _compile(name: str) -> str | None:
-    """Runs a small piece of work in a process of its own; its last words if it fails."""
-    code = f"from partita.cli.first_uses import FIRST_USES; FIRST_USES[{name!r}]()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    lines = done.stderr.strip().split("\n")
-    return None if done.returncode == 0 else lines[-1]
+def _compile_in_turn(
+    waiting: "SimpleQueue[str]", finished: "SimpleQueue[tuple[str, str | None]]"
+) -> None:
+    """Pieces of work as long as there are some, in a process that begins anew if it ends early."""
+    process: subprocess.Popen[str] | None = None
+    while not waiting.empty():
+        try:
+            name = waiting.get_nowait()
+        except Empty:
+            break
+        if process is None or process.poll() is not None:
+            process = _begin()
+        finished.put((name, _compile(process, name)))
+    if process is not None:
+        process.communicate()
+
+
+def _begin() -> "subprocess.Popen[str]":
+    """A process that does the pieces of work that it reads, since it takes a second to begin."""
+    code = "from partita.cli.first_uses import do_what_is_read; do_what_is_read()"
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=nothing, text=True
+    )
+
+
+def _compile(process: "subprocess.Popen[str]", name: str) -> str | None:
+    """Has a piece of work done; what went wrong, if something did."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        print(name, file=process.stdin, flush=True)
+        answer = process.stdout.readline().strip()
+    except BrokenPipeError:
+        answer = ""
+    if not answer:
+        process.communicate()
+        return f"its process ended with status {process.returncode}"
+    return None if answer == DONE else answer

@@ -1,10 +1,12 @@
 """Small pieces of work that use every kernel a user is likely to need; for `partita compile`."""
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
 
 import partita as pt
+from partita.cli.compile import DONE
 from partita.distribution.base import Distribution
 
 WORDS = [["the", "dog", "sees", "a", "cat"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
@@ -143,3 +145,14 @@ FIRST_USES: dict[str, Callable[[], None]] = {
     "aligner": aligner,
     "translator": translator,
 }
+
+
+def do_what_is_read() -> None:
+    """Do the pieces of work whose names come on standard input; a line for each when it is done."""
+    for line in sys.stdin:
+        try:
+            FIRST_USES[line.strip()]()
+        except Exception as error:
+            print(repr(error).replace("\n", " "), flush=True)
+        else:
+            print(DONE, flush=True)

@@ -14,8 +14,8 @@ from partita.text.attributes import Attributes
 
 CHUNKS = 4
 """Into so many the columns of a batch are cut, for threads to share."""
-FEW = 2**8
-"""Columns that are not worth it."""
+FEW = 2**14
+"""Columns that are not worth it: moving them takes no longer than waking a thread."""
 MOVE = 4
 
 

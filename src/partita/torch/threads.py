@@ -24,6 +24,8 @@ from partita.training.threads import in_threads
 
 BLOCK = 2**17
 """Parts of a block: some 0.3 to 1 ms of work, beside 0.1 ms for making a block and asking it."""
+LEAST = 2**16
+"""Parts of a batch of trees that threads share: half of it takes longer than waking a thread."""
 MOST_BLOCKS = 16
 """More threads than this gain nothing on the batches that networks are trained on."""
 
@@ -33,8 +35,9 @@ def in_blocks(p: Distribution) -> Distribution:
     structures = p.structures
     n_blocks = min(structures.n_parts // BLOCK, structures.n_sentences, MOST_BLOCKS)
     if n_blocks < 2:
-        # Structures with charts are cut finer than this.
-        structures.run = run
+        if structures.n_parts >= LEAST:
+            # Structures with charts are cut finer than this.
+            structures.run = run
         return p
     # The sentence that holds the first part of each block begins it.
     firsts = np.arange(n_blocks) * (structures.n_parts / n_blocks)
