@@ -1,7 +1,7 @@
 """Moderate scores are summed in probabilities: the safe path would hide that the fast one is wrong.
 
-A fast recursion that goes wrong mostly ends in numbers that are called unsafe, and the same sums are
-done again in logarithms: right, and many times slower. So these tests ask which path was taken.
+A fast recursion that goes wrong mostly ends in numbers that are called unsafe, and the same sums
+are done again in logarithms: right, and many times slower. So these tests ask which path was taken.
 """
 
 import numpy as np
