@@ -7,12 +7,14 @@ import numpy as np
 
 from partita.arrays import IntArray
 from partita.grammars.rule_arrays import RuleArrays, Sides, target_words
-from partita.kernels.bitext import hiero_parse
+from partita.kernels.bitext import hiero_source, hiero_targets
 from partita.structures.batch import offsets as offsets_of
 from partita.structures.hypergraph import Hypergraph
 
 FIRST_ROOM = 64
 """Edges for each span, at the first try."""
+NOBODY = np.empty(0, dtype=np.int64)
+"""No word has a second symbol."""
 
 
 class Chart(NamedTuple):
@@ -29,11 +31,13 @@ class Chart(NamedTuple):
     (n_nodes, 2 or 4)."""
     root: int
     """The node of the whole sentence."""
+    is_ascending: bool = False
+    """Whether it is known that tails have smaller numbers than heads."""
 
     def hypergraph(self) -> Hypergraph:
         """The edges as a hypergraph."""
         shape = self.tails, self.tail_offsets, self.root, len(self.symbols)
-        return Hypergraph.from_kernel(self.heads, *shape)
+        return Hypergraph.from_kernel(self.heads, *shape, is_ascending=self.is_ascending)
 
 
 def parse_source(
@@ -44,25 +48,34 @@ def parse_source(
     `alone` has a second symbol for each word, -1 for none, that only a rule of one word sees.
     """
     n = len(words)
-    if alone is None:
-        alone = np.empty(n, dtype=np.int64)
-        alone.fill(-1)
     longest = n if longest_span is None else longest_span
     room = FIRST_ROOM * (n + 1) ** 2
+    node_of = np.empty((n + 1, n + 1, rules.n_symbols), dtype=np.int64)
+    number, counts = np.empty(node_of.size, dtype=np.int64), np.empty(7, dtype=np.int64)
     while True:
-        node_of = np.empty((rules.n_symbols, n + 1, n + 1), dtype=np.int64)
-        node_of.fill(-1)
-        items = tuple(np.empty((3, 4 * room), dtype=np.int64))
-        nodes = np.empty((3, node_of.size), dtype=np.int64)
-        edges, counts = _edges(room), np.zeros(3, dtype=np.int64)
-        firsts = np.zeros(n + 2, dtype=np.int64)
-        if hiero_parse.parse(
-            words, alone, rules.start, longest, rules.steps, rules.ends, rules.heads,
-            rules.unary_order, items, firsts, node_of, tuple(nodes), edges, counts,
+        found = np.empty((room, 3), dtype=np.int32), np.empty(2 * room, dtype=np.int32)
+        items = np.empty((room, 4), dtype=np.int32)
+        if hiero_source.parse(
+            words, NOBODY if alone is None else alone, rules.start, longest, rules.states,
+            rules.steps, rules.ends, rules.unary_order, node_of, items, *found, number, counts,
         ):  # fmt: skip
             break
         room *= 4
-    return _chart(edges, counts, nodes[0], nodes[1:].T, int(node_of[rules.start, 0, n]))
+    n_nodes, n_edges, n_tails, root = counts.tolist()[3:]
+    if not n_nodes:
+        return None
+    chart = Chart(
+        np.empty(n_edges, dtype=np.int64),
+        np.empty(n_edges, dtype=np.int64),
+        np.empty(n_edges + 1, dtype=np.int64),
+        np.empty(n_tails, dtype=np.int64),
+        np.empty(n_nodes, dtype=np.int64),
+        np.empty((n_nodes, 2), dtype=np.int64),
+        root,
+        is_ascending=True,
+    )
+    hiero_source.keep(rules.unary_order, node_of, *found, number, counts, *chart[:6])
+    return chart
 
 
 def restrict(chart: Chart, targets: Sides, words: IntArray) -> Chart | None:
@@ -78,7 +91,7 @@ def restrict(chart: Chart, targets: Sides, words: IntArray) -> Chart | None:
         chains = ends[0], ends[1], np.empty(room, dtype=np.int64)
         splits = np.empty((3, room), dtype=np.int64)
         edges, counts = _edges(room), np.zeros(3, dtype=np.int64)
-        if hiero_parse.restrict(
+        if hiero_targets.restrict(
             chart[:4], targets, words, split_of, chains, tuple(splits), edges, counts
         ):
             break
@@ -112,7 +125,7 @@ def _chart(
     if root < 0:
         return None
     number = np.empty(counts[0], dtype=np.int64)
-    hiero_parse.prune(root, edges, counts, number)
+    hiero_targets.prune(root, edges, counts, number)
     kept = (number >= 0).nonzero()[0]
     heads, rules, tail_offsets, tails = edges
     _, n, n_tails = counts.tolist()

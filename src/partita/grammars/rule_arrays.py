@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partita.arrays import IntArray
-from partita.kernels.bitext import hiero_parse, hiero_trie
+from partita.kernels.bitext import hiero_targets, hiero_trie
 from partita.kernels.forests import order as forest_order
 from partita.structures.batch import offsets as offsets_of
 from partita.structures.batch import pieces
@@ -68,7 +68,7 @@ def target_words(
     ends = np.empty(len(starts), dtype=np.int64)
     longest = int(np.diff(targets.offsets).max(initial=0))
     out = np.empty(longest * len(derivations), dtype=np.int64)
-    hiero_parse.target_words(derivations, starts, rules, n_tails, targets, out, ends)
+    hiero_targets.target_words(derivations, starts, rules, n_tails, targets, out, ends)
     return pieces(out, ends)
 
 
@@ -79,12 +79,13 @@ class RuleArrays:
     Nonterminal k of a source side is -1 - k; those of a side are told apart by their place only.
     """
 
-    steps: tuple[IntArray, IntArray, IntArray]
-    """The steps out of each state of the trie: offsets, symbols (ascending), the states behind."""
-    ends: tuple[IntArray, IntArray]
-    """The rules that end in each state: offsets, numbers."""
-    heads: IntArray
-    """The nonterminal that each rule derives, (n_rules,)."""
+    states: IntArray
+    """Of each state of the trie where its steps begin, those of them that are words, and the rules
+    that end in it; (n_states + 1, 3)."""
+    steps: IntArray
+    """The symbol of each step, ascending in a state, and the state behind it, (n_steps, 2)."""
+    ends: IntArray
+    """The rules by the state that they end in: number and head of each, (n_rules, 2)."""
     unary_order: IntArray
     """Nonterminals, each after those that it derives by a rule without words."""
     start: int
@@ -102,13 +103,17 @@ class RuleArrays:
         ends = np.zeros(len(rows), dtype=np.int64)
         n_states = hiero_trie.states(rows[order], parents, symbols, ends)
         step_offsets, places = forest_order.group(parents[1:n_states], n_states)
+        step_symbols = symbols[1:n_states][places]
+        n_slots = np.concatenate([[0], np.cumsum(step_symbols < 0)])
+        slots = n_slots[step_offsets[1:]] - n_slots[step_offsets[:-1]]
         state_of = np.empty_like(ends)
         state_of[order] = ends
+        end_offsets, ended = forest_order.group(state_of, n_states)
         unary = np.flatnonzero((np.diff(sources.offsets) == 1) & (rows[:, 0] < 0))
         return cls(
-            (step_offsets, symbols[1:n_states][places], places + 1),
-            forest_order.group(state_of, n_states),
-            heads,
+            np.column_stack([step_offsets, step_offsets + np.append(slots, 0), end_offsets]),
+            np.column_stack([step_symbols, places + 1]),
+            np.column_stack([ended, heads[ended]]),
             _unary_order(zip(heads[unary], -1 - rows[unary, 0], strict=True), names),
             start,
         )

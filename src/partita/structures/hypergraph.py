@@ -99,13 +99,16 @@ class Hypergraph:
         tail_offsets: IntArray,
         root: int,
         n_nodes: int,
+        *,
+        is_ascending: bool = False,
     ) -> Self:
         """As `from_flat`, for arrays that a kernel of ours has just made.
 
-        They are neither checked nor copied, and cannot be written to any more.
+        They are neither checked nor copied, and cannot be written to any more. `is_ascending` if
+        the kernel sees to it that tails have smaller numbers than heads.
         """
         hypergraph = cls.__new__(cls)
-        hypergraph._finish(heads, tails_flat, tail_offsets, root, n_nodes)
+        hypergraph._finish(heads, tails_flat, tail_offsets, root, n_nodes, is_ascending)
         return hypergraph
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -228,23 +231,27 @@ class Hypergraph:
         self._finish(heads, tails_flat, tail_offsets, _checked_root(root, heads, n_nodes), n_nodes)
 
     def _finish(
-        self, heads: IntArray, tails_flat: IntArray, tail_offsets: IntArray, root: int, n_nodes: int
+        self,
+        heads: IntArray,
+        tails_flat: IntArray,
+        tail_offsets: IntArray,
+        root: int,
+        n_nodes: int,
+        is_ascending: bool = False,
     ) -> None:
         """Order the nodes."""
-        arrays = {"heads": heads, "tails_flat": tails_flat, "tail_offsets": tail_offsets}
-        for name, array in arrays.items():
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "root", root)
-        object.__setattr__(self, "n_nodes", n_nodes)
-        if forest_order.is_ascending(heads, tails_flat, tail_offsets):
+        fields = vars(self)  # frozen, but not yet: this is its beginning
+        fields.update(heads=heads, tails_flat=tails_flat, tail_offsets=tail_offsets)
+        fields.update(root=root, n_nodes=n_nodes)
+        if is_ascending or forest_order.is_ascending(heads, tails_flat, tail_offsets):
             order = np.arange(n_nodes)
         else:
             order = forest_order.topological_order(heads, tail_offsets, *self._forward)
         if len(order) < n_nodes:
             _refuse_cycle(forest_order.find_cycle(tails_flat, tail_offsets, *self._backward, order))
-        order.setflags(write=False)
-        object.__setattr__(self, "order", order)
+        for array in (heads, tails_flat, tail_offsets, order):
+            array.setflags(write=False)
+        fields["order"] = order
 
     @cached_property
     def _backward(self) -> tuple[IntArray, IntArray]:
