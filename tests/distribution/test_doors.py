@@ -15,6 +15,9 @@ from partita.structures.slopes import single_slopes
 
 TABLE = np.zeros((2, 2))
 MASK = np.array([[True, False, True], [False, True, False]])
+ROWS = ("forest", "segments", "constituents", "own-structure")
+NUMBER_A_WORD = [case for case in CASES if not case.name.startswith(ROWS)]
+"""Segments and spans say themselves which words they are of."""
 
 
 def test_a_word_that_is_masked_out_is_not_there():
@@ -33,6 +36,39 @@ def test_a_word_that_is_masked_out_is_not_there():
         p.score(np.array([[0, -1, 2, 1, -1]]))  # word 2 is not there
     with pytest.raises(ValueError, match=r"has shape \(3,\); expected \(5,\)"):
         p.score([np.array([0, 1, 1])])
+
+
+@pytest.mark.parametrize("case", NUMBER_A_WORD, ids=str)
+def test_structures_are_as_wide_as_a_padded_batch(case):
+    """Or hold one number for each word; padding is not read, and nothing else is cut off."""
+    rng = np.random.default_rng(0)
+    scores = [case.random_scores(rng, n_words) for n_words in (3, 2)]
+    given = batch(scores)
+    listed = case.build(given)
+    arrays = given if isinstance(given, tuple) else (given,)
+    kinds = listed.structures.arrays
+    assert listed.structures.one_per_word
+    rows = [
+        array if kind.n_axes == 0 else padded(array, kind, [range(3), range(2)], 5)
+        for array, kind in zip(arrays, kinds, strict=True)
+    ]
+    p = case.build(rows[0] if len(rows) == 1 else tuple(rows), n_words=[3, 2])
+    best, expected = p.argmax, listed.log_prob(listed.argmax)
+    np.testing.assert_allclose(p.log_prob(best), expected, atol=1e-12)
+
+    def changed(change):
+        return tuple(map(change, best)) if isinstance(best, tuple) else change(best)
+
+    np.testing.assert_allclose(p.log_prob(changed(lambda row: row * 1)), expected, atol=1e-12)
+    for wrong in (lambda row: np.pad(row, [(0, 0), (0, 1)]), lambda row: row[:, :4]):
+        with pytest.raises(ValueError, match=r"sentence 0 has shape .*expected \(5,\).*or \(3,\)"):
+            p.log_prob(changed(wrong))
+        with pytest.raises(ValueError, match=r"sentence 0 has shape .*Pad it to the width"):
+            p.score(changed(wrong))
+    if not isinstance(best, tuple):
+        np.testing.assert_allclose(p.log_prob([best[0, :3], best[1]]), expected, atol=1e-12)
+        with pytest.raises(ValueError, match=r"sentence 1 has shape \(3,\); expected \(5,\)"):
+            p.log_prob([best[0], best[1, :3]])
 
 
 def test_a_table_between_words_belongs_to_the_word_it_leads_to():

@@ -11,11 +11,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import partita as pt
+from partita.estimators.runs import run
+from partita.estimators.tagging import hidden_markov_weights
 from partita.objectives import Likelihood
 from partita.training import break_if_interrupted, heed_interruptions
 from partita.training.batches import Batch
 from partita.training.corpus import MemoryCorpus
-from partita.training.interruption import Interrupted, interruptible_run
+from partita.training.interruption import Interrupted, end_if_terminated, interruptible_run
 from partita.training.optimisers import LBFGS, OWLQN, SGD, AdaGrad, Adam
 from partita.training.penalties import Penalty
 from partita.training.trainer import minimise, train
@@ -30,6 +33,9 @@ OPTIMISERS = [LBFGS(**ENDLESS), OWLQN(**ENDLESS), SGD(), AdaGrad(), Adam()]
 def handlers_are_restored():
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     yield
+    # Other tests go on, whatever signals came here.
+    with contextlib.suppress(SystemExit):
+        end_if_terminated()
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
@@ -205,6 +211,70 @@ with heed_interruptions() as interruption:
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert process.returncode == -signal.SIGTERM
     assert process.stdout == b"SIGTERM\n"
+
+
+def test_the_fit_after_a_sigterm_ends_the_program():
+    """But not before the model of the one that was ended is saved, and files are closed."""
+    code = """
+import atexit, os, signal
+import partita as pt
+from partita.training import heed_interruptions
+atexit.register(print, "closed")
+words, tags = [["a", "b"]], [["A", "B"]]
+with heed_interruptions():
+    os.kill(os.getpid(), signal.SIGTERM)
+    model = pt.Tagger(progress=False).fit(words, tags)
+    model = pt.Tagger(progress=False).fit(words, tags)
+print(model.training_.reason)
+pt.HiddenMarkovTagger(progress=False).fit(words, tags)
+print("still here")
+"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert process.stderr == b""
+    said = process.stdout.decode().splitlines()
+    assert said[0].startswith("Interrupted (SIGTERM) before the first iteration")
+    assert said[1:] == ["closed"]
+
+
+def test_after_a_sigterm_a_handler_of_others_gets_it_with_the_next_fit():
+    calls = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: calls.append(number))
+    try:
+        with heed_interruptions():
+            signal.raise_signal(signal.SIGTERM)
+        assert calls == []
+        tagger = pt.Tagger(progress=False, max_iterations=1).fit([["a"]], [["A"]])
+        assert not tagger.training_.interrupted
+        assert calls == [signal.SIGTERM]
+        end_if_terminated()
+        assert len(calls) == 1
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_ctrl_c_ends_one_fit_only():
+    with heed_interruptions():
+        signal.raise_signal(signal.SIGINT)
+    tagger = pt.Tagger(progress=False, max_iterations=1).fit([["a"]], [["A"]])
+    assert not tagger.training_.interrupted
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_one_stage_of_a_fit_ends_the_later_ones(number, monkeypatch):
+    stages = []
+
+    def signalled(corpus, way, *more, **options):
+        signal.raise_signal(number)
+        stages.append(run(corpus, way, *more, **options))
+        return stages[-1]
+
+    monkeypatch.setattr(hidden_markov_weights, "run", signalled)
+    tagger = pt.HiddenMarkovTagger(features=["suffix1"], n_restarts=3, progress=False)
+    tagger.fit([["a", "b"], ["b", "a"]], [["A", "B"], ["?", "A"]])
+    assert [stage.interrupted for stage in stages] == [True]
+    assert tagger.training_.reason.startswith("Interrupted")
+    assert len(tagger.reasons_) == 1
 
 
 def test_handlers_of_others_are_kept():

@@ -7,6 +7,7 @@ from partita.estimators.options import Check, Declared, above, at_least, declare
 from partita.estimators.supervision import Course, EntropyTerm, ObjectiveName, course_of
 from partita.objectives import Entropy, Objective, RenyiEntropy
 from partita.training import LBFGS, OWLQN, SGD, AdaGrad, Adam, Penalty
+from partita.training.interruption import end_if_terminated
 from partita.training.optimisers import Optimiser
 from partita.training.trainer import Path
 from partita.training.workers import Workers
@@ -82,6 +83,11 @@ class Runs(Declared):
     progress: bool | None = option(
         None, "show progress; where standard error is a terminal if left out", is_kept=False
     )
+
+    def _begin(self) -> None:
+        """What every `fit` begins with: an error for wrong options; the end after a SIGTERM."""
+        end_if_terminated()
+        self.check()
 
     def _check_together(self) -> None:
         if self.resume and self.checkpoint is None:

@@ -107,8 +107,8 @@ class Form:
     def split_structures(self, sets: Structures, given: Any) -> Sequence[Structure]:
         """One structure per sentence, out of this form."""
         is_plain = self.kind == "padded" and isinstance(given, np.ndarray) and self.order is None
-        if is_plain and sets.one_per_word and given.ndim == 2 and len(given) == sets.n_sentences:
-            if given.shape[1] == sets.largest_length and given.size == sets.n_words.sum():
+        if is_plain and sets.one_per_word and given.shape == (sets.n_sentences, self.n_padded):
+            if given.size == sets.n_words.sum():
                 # Nothing is padding.
                 full: Sequence[Structure] = given
                 return full
@@ -124,7 +124,7 @@ class Form:
         words = self.words(sentence, int(sets.n_words[sentence]))
         if sets.one_per_word:
             fields = row if isinstance(row, tuple) else (row,)
-            cut = tuple(self._words_of(np.asarray(field), words) for field in fields)
+            cut = tuple(self._words_of(np.asarray(field), words, sentence) for field in fields)
             row = cut if isinstance(row, tuple) else cut[0]
         if self.order is None:
             return row
@@ -133,14 +133,17 @@ class Form:
         places[words] = np.arange(len(words))
         return sets.moved(row, places)
 
-    def _words_of(self, row: Array, words: IntArray) -> Array:
-        """The numbers of the words that are there; a row may also come without padding."""
-        if self.order is None:
-            return row[: len(words)]
+    def _words_of(self, row: Array, words: IntArray, sentence: int) -> Array:
+        """The numbers of the words that are there; without holes, padding may be left out."""
+        if self.order is None and row.shape == words.shape:
+            return row
         if row.shape != (self.n_padded,):
+            is_shorter = self.order is None and len(words) < self.n_padded
+            also = f", or ({len(words)},), one for each word" if is_shorter else ""
             raise ValueError(
-                f"a structure has shape {row.shape}; expected ({self.n_padded},), a number for "
-                "each place of the padded row, since the mask has holes."
+                f"the structure of sentence {sentence} has shape {row.shape}; expected "
+                f"({self.n_padded},), a number for each place of the padded row{also}. Pad it to "
+                "the width of the scores; what stands at places without a word is not read."
             )
         return row[words]
 

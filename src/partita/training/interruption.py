@@ -6,6 +6,9 @@ of our own only notes that the signal came. The run reads the note between batch
 iterations, and ends in good order. The second signal does what the first would have done without
 us.
 
+SIGTERM is meant for the process, not for the run: a cluster is about to take the machine back. What
+comes after the run has its time, such as saving the model; the next `fit` ends the process.
+
 Signals belong to the main thread. In any other thread nothing is installed, and Ctrl-C does there
 what it always did; but a wish noted by the main thread ends the runs of all threads.
 """
@@ -47,6 +50,8 @@ class Interruption:
 
 
 _current: Interruption | None = None
+_is_terminated = False
+"""Whether SIGTERM ended an earlier block, and the process has not been ended since."""
 _counting = threading.Lock()
 
 
@@ -67,7 +72,7 @@ def heed_interruptions() -> Iterator[Interruption]:
     >>> interruption.is_requested, interruption.cause
     (True, 'Ctrl-C')
     """
-    global _current
+    global _current, _is_terminated
     if _current is not None:
         yield _current
         return
@@ -88,6 +93,25 @@ def heed_interruptions() -> Iterator[Interruption]:
     finally:
         handlers.restore()
         _current = None
+        _is_terminated |= interruption.cause == CAUSES[signal.SIGTERM]
+
+
+def end_if_terminated() -> None:
+    """End the process if SIGTERM ended a run before; what every `fit` begins with.
+
+    By `SystemExit` with status 143, as a shell reports it, so that files are closed and temporary
+    ones removed; where somebody handles SIGTERM otherwise, that handler gets it now. Within
+    `heed_interruptions` nothing happens: its later runs end before they begin.
+
+    >>> end_if_terminated()
+    """
+    global _is_terminated
+    if not _is_terminated or _current is not None:
+        return
+    _is_terminated = False
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        raise SystemExit(128 + signal.SIGTERM)
+    signal.raise_signal(signal.SIGTERM)
 
 
 @contextmanager

@@ -88,7 +88,7 @@ class Aligner(LinkEstimator):
         with an empty side teach nothing. Of `BitextFiles` (`partita.data.bitext_files`), in place
         of both sides, each worker reads its own part; for Model 1 and hidden Markov models.
         """
-        self.check()
+        self._begin()
         model = self.chosen_model()
         if isinstance(source, BitextFiles):
             refuse_beside_files(target or alignments, sample_weight, ())

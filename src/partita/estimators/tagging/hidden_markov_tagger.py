@@ -202,7 +202,7 @@ class HiddenMarkovTagger(ChainEstimator):
         >>> first != second
         True
         """
-        self.check()
+        self._begin()
         if isinstance(sentences, SentenceFiles):
             refuse_beside_files(tags, sample_weight, unlabelled)
             learnt, learnt_from = fit_from_files(self, sentences, held_out)

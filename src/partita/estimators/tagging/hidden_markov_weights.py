@@ -24,7 +24,7 @@ from partita.estimators.tagging.neighbourhoods import contrast_batches
 from partita.objectives import EvidenceContrast
 from partita.objectives.evidence import Evidence
 from partita.text.word_symbols import WordSymbols
-from partita.training import LBFGS, Corpus, Penalty, build_corpus
+from partita.training import LBFGS, Corpus, Penalty, build_corpus, heed_interruptions
 from partita.training.log_linear_corpus import LogLinearCorpus
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def fit_weights(
     def table(found: FloatArray) -> FloatArray:
         return features.weights_of(model, found, normalised=options.neighbourhood is None)
 
-    with judged(held_out, options.workers) as of_table:
+    # A signal during one run ends the later ones, too.
+    with heed_interruptions(), judged(held_out, options.workers) as of_table:
         judge = None if of_table is None else lambda found: of_table(table(found))
         first, stage = np.zeros(features.n_weights), 1
         n_starts = 1 if whole.all() else options.n_restarts

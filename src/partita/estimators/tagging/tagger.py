@@ -153,7 +153,7 @@ class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
         and the best weights on the way are kept. Ctrl-C ends the training, and keeps the best so
         far.
         """
-        self.check()
+        self._begin()
         if isinstance(sentences, SentenceFiles):
             refuse_beside_files(tags, sample_weight, unlabelled)
             model, training, learnt_from = fit_from_files(self, sentences, held_out)

@@ -99,7 +99,7 @@ class Translator(BitextEstimator):
         side, too long ones, and those that the grammar cannot reach are skipped and counted in
         `counts_`.
         """
-        self.check()
+        self._begin()
         full = read_pairs(source, target, sample_weight=sample_weight).full()
         pairs = full.short(self.max_words).thinned(self.n_pairs)
         judges = read_held_out(held_out)
