@@ -1,7 +1,8 @@
 """The values of a column as numbers, and what every view sees of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, repeat
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,20 @@ from numpy.typing import NDArray
 
 from partita.text.columns import Column
 from partita.text.keys import ABSENT
-from partita.text.views import find_parts
+from partita.text.views import ViewedTexts, find_parts, is_multiple
+
+Tables = dict[str, NDArray[np.int32]]
+"""For each view its numbers at each of some words, (most things it sees in one, n)."""
+ROOM = 2**15
+"""Values that training did not have, of which is remembered what views see of them."""
 
 
 class ColumnViews:
     """The different values of a column in training, and for each view the values it takes there.
 
-    A view is computed once for every different value, not for every word of a text. A view that
-    sees several things in a value has several rows of numbers, as many as it needs.
+    A view is computed once for every different value, not for every word of a text; of values that
+    training did not have, the last some ten thousand are remembered. A view that sees several
+    things in a value has several rows of numbers, as many as it needs.
 
     >>> seen = ColumnViews(["The", "the", "dog"], views=["lower"])
     >>> seen.values["lower"]
@@ -33,48 +40,50 @@ class ColumnViews:
         self.words = list(words)
         self._ids = {word: number for number, word in enumerate(self.words)}
         self.values: dict[str, list[str]] = {}
-        self._functions = {view: find_parts(view) for view in views}
-        self._value_ids: dict[str, dict[str, int]] = {}
-        self._tables: dict[str, NDArray[np.int32]] = {}
-        for view, function in self._functions.items():
-            seen = list(map(function, self.words))
-            values = list(dict.fromkeys(chain.from_iterable(seen)))
-            self.values[view] = values
-            self._value_ids[view] = {value: number for number, value in enumerate(values)}
-            self._tables[view] = self._numbers(view, seen)
+        self._value_ids: dict[str, dict[str | None, int]] = {}
+        self._tables: Tables = {}
+        self._later = _LaterWords()
+        texts = ViewedTexts(self.words)
+        for view in views:
+            seen = _seen(view, texts)
+            found = dict.fromkeys(chain.from_iterable(seen) if is_multiple(view) else seen)
+            found.pop(None, None)
+            self.values[view] = list(found)
+            self._value_ids[view] = {value: number for number, value in enumerate(found)}
+            # The last entry serves the words that are not here.
+            self._tables[view] = _extended(self._numbers(view, seen), n_columns=len(words) + 1)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Functions of views cannot be pickled, but found again by their names.
-        return {**self.__dict__, "_functions": list(self._functions)}
+        return {**self.__dict__, "_later": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ = {**state, "_functions": {v: find_parts(v) for v in state["_functions"]}}
+        self.__dict__ = {**state, "_later": _LaterWords()}
 
     def codes(self, column: Column) -> Mapping[str, NDArray[np.int32]]:
         """For each view its numbers at each word, (most things it sees in one, n).
 
         -1 where it sees nothing (more), or nothing known.
         """
-        # Values that training did not see follow those that it saw.
-        new = [value for value in column.values if value not in self._ids]
-        ids = dict(zip(new, range(len(self.words), len(self.words) + len(new)), strict=True))
-        known = self._ids.get
-        numbers = np.array(
-            [ids[v] if (id := known(v)) is None else id for v in column.values], dtype=np.int64
-        )
-        places = numbers[column.numbers]
-        return {view: self._table(view, new)[:, places] for view in self._functions}
+        values = column.values
+        numbers = np.fromiter(map(self._ids.get, values, repeat(ABSENT)), np.int64, len(values))
+        tables = {view: table[:, numbers] for view, table in self._tables.items()}
+        later = np.flatnonzero(numbers == ABSENT)
+        if len(later):
+            new = self._later.tables([values[place] for place in later.tolist()], self._looked_at)
+            for view, more in new.items():
+                table = tables[view] = _extended(tables[view], n_rows=len(more))
+                table[: len(more), later] = more
+        return {view: table[:, column.numbers] for view, table in tables.items()}
 
-    def _table(self, view: str, new: Sequence[str]) -> NDArray[np.int32]:
-        known = self._tables[view]
-        if not new:
-            return known
-        more = self._numbers(view, list(map(self._functions[view], new)))
-        n_rows = max(len(known), len(more))
-        return np.hstack([_with_rows(known, n_rows), _with_rows(more, n_rows)])
+    def _looked_at(self, words: Sequence[str]) -> Tables:
+        """The numbers of each view for words that training did not have."""
+        texts = ViewedTexts(words)
+        return {view: self._numbers(view, _seen(view, texts)) for view in self._tables}
 
-    def _numbers(self, view: str, seen: Sequence[Sequence[str]]) -> NDArray[np.int32]:
+    def _numbers(self, view: str, seen: Sequence[Any]) -> NDArray[np.int32]:
         known = self._value_ids[view].get
+        if not is_multiple(view):
+            return np.fromiter(map(known, seen, repeat(ABSENT)), np.int32, len(seen))[None]
         n_rows = max(map(len, seen), default=0)
         table = [
             [known(parts[row], ABSENT) if row < len(parts) else ABSENT for parts in seen]
@@ -83,5 +92,46 @@ class ColumnViews:
         return np.array(table, dtype=np.int32).reshape(n_rows, len(seen))
 
 
-def _with_rows(table: NDArray[np.int32], n_rows: int) -> NDArray[np.int32]:
-    return np.pad(table, ((0, n_rows - len(table)), (0, 0)), constant_values=ABSENT)
+class _LaterWords:
+    """What views see of words that training did not have; only the last of them are kept."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._tables: Tables = {}
+        self._lock = Lock()
+
+    def tables(self, words: Sequence[str], look: Callable[[Sequence[str]], Tables]) -> Tables:
+        """The numbers of each view for different words, by `look` for those that are not here."""
+        if len(words) > ROOM:
+            return look(words)
+        with self._lock:
+            new = [word for word in words if word not in self._ids]
+            if len(self._ids) + len(new) > ROOM:
+                self._ids.clear()
+                new = list(words)
+            first = len(self._ids)
+            for view, more in look(new).items() if new else ():
+                empty = np.zeros((0, ROOM), dtype=np.int32)
+                table = _extended(self._tables.get(view, empty), n_rows=len(more))
+                table[:, first : first + len(new)] = _extended(more, n_rows=len(table))
+                self._tables[view] = table
+            self._ids.update(zip(new, range(first, first + len(new)), strict=True))
+            numbers = np.fromiter(map(self._ids.__getitem__, words), np.int64, len(words))
+            return {view: table[:, numbers] for view, table in self._tables.items()}
+
+
+def _seen(view: str, texts: ViewedTexts) -> Sequence[Any]:
+    """What a view sees of each text: one thing or None, or a list where it may be several."""
+    if is_multiple(view):
+        return list(map(find_parts(view), texts.seen_by("")))  # type: ignore[arg-type]
+    return texts.seen_by(view)
+
+
+def _extended(
+    table: NDArray[np.int32], *, n_rows: int = 0, n_columns: int = 0
+) -> NDArray[np.int32]:
+    """A table with so many rows and columns at least, which are absent where they are new."""
+    more = max(n_rows - len(table), 0), max(n_columns - table.shape[1], 0)
+    if not any(more):
+        return table
+    return np.pad(table, ((0, more[0]), (0, more[1])), constant_values=ABSENT)

@@ -31,8 +31,8 @@ A new view is a function here, with `@view`, and a row of the table.
 """
 
 import re
-from collections.abc import Callable
-from itertools import groupby
+from collections.abc import Callable, Sequence
+from itertools import groupby, repeat
 from typing import Any, Literal, NamedTuple, TypeVar
 
 View = Callable[[str], str | None]
@@ -277,17 +277,46 @@ def find_view(name: str) -> View:
     return chained
 
 
+class ViewedTexts:
+    """What views see of some texts; that with which several chains begin is looked at once.
+
+    >>> texts = ViewedTexts(["Running", "An"])
+    >>> texts.seen_by("lower.suffix3"), texts.seen_by("lower.end2")
+    (['ing', None], ['ng', 'an'])
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._beginnings: dict[str, Sequence[str | None]] = {"": texts}
+
+    def seen_by(self, name: str) -> Sequence[str | None]:
+        """What a view sees of each text, one thing at most; "" is the text itself."""
+        if not name:
+            return self._beginnings[name]
+        before, _, last = name.rpartition(".")
+        if before not in self._beginnings:
+            self._beginnings[before] = self.seen_by(before)
+        texts, (function, arguments) = self._beginnings[before], _named(last)
+        if before and None in texts:
+            return [None if text is None else function(text, *arguments) for text in texts]
+        return list(map(function, texts, *map(repeat, arguments)))
+
+
 def _single(name: str) -> View:
+    function, arguments = _named(name)
+    return (lambda text: function(text, *arguments)) if arguments else function
+
+
+def _named(name: str) -> tuple[Callable[..., str | None], tuple[int | str, ...]]:
+    """The function of a view that is no chain, and what comes behind the text."""
     found = NAMED.fullmatch(name)
     entry = None if found is None else VIEWS.get(found["name"])
     if found is not None and entry is not None:
         function, argument = entry
         given = {"none": None, "size": found["size"], "name": found["argument"]}[argument]
         if argument == "none" and found["name"] == name:
-            return function
+            return function, ()
         if given is not None:
-            value = int(given) if argument == "size" else given
-            return lambda text: function(text, value)
+            return function, (int(given) if argument == "size" else given,)
     known = ", ".join(entry.example(each) for each, entry in VIEWS.items())
     raise ValueError(
         f"there is no view {name!r}; there are {known}, and {EACH}, which comes last. Chain them "

@@ -239,7 +239,9 @@ class TagEstimator(Estimator, Runs):
         """
         self._check_fitted()
         if isinstance(sentences, Sequence):
-            checked_tags(sentences, [None] * len(sentences) if fixed is None else fixed)
+            sentences = listed(sentences)
+            if fixed is not None:
+                checked_tags(sentences, fixed)
         allowed = None if fixed is None else self._allowed(sentences, fixed)
         is_doubtful = possible and (self._why_impossible() is not None or allowed is not None)
 
