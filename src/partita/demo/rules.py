@@ -1,10 +1,13 @@
 """A parser from rules alone: no tree is ever seen in training."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita import samples, show
 from partita.data.arc_rules import read_arc_rules
 from partita.data.dependencies import tree_heads
+from partita.data.sentences import Sentence
 from partita.demo.page import Html, Section, figure, table
 from partita.demo.parsing import drawn
 from partita.demo.settings import Settings, clock, percent
@@ -40,16 +43,7 @@ def section(settings: Settings) -> Section:
         f"A parser from {n_patterns} rules and no tree at all finds {percent(scores.uas)} of the "
         f"heads ({seconds():.1f} s)."
     )
-    chains = {
-        "the word before": [(np.arange(len(sentence)), None) for sentence in test],
-        "the word after": [
-            (np.append(np.arange(2, len(sentence) + 1), 0), None) for sentence in test
-        ],
-    }
-    rows = [
-        ("every word hangs on " + name, percent(compare_trees(test, trees).uas))
-        for name, trees in chains.items()
-    ]
+    rows = _of_neighbours(test)
     rows.append((f"{n_patterns} rules, no trees", percent(scores.uas)))
     short = [index for index, sentence in enumerate(test) if 8 <= len(sentence) <= 12]
     example = drawn(parser, test[short[0]])
@@ -95,6 +89,20 @@ def section(settings: Settings) -> Section:
         ],
         headline=(percent(scores.uas), "right heads from no trees"),
     )
+
+
+def _of_neighbours(test: Sequence[Sentence]) -> list[tuple[str, str]]:
+    """How many heads are right where every word hangs on a neighbour."""
+    chains = {
+        "the word before": [(np.arange(len(sentence)), None) for sentence in test],
+        "the word after": [
+            (np.append(np.arange(2, len(sentence) + 1), 0), None) for sentence in test
+        ],
+    }
+    return [
+        ("every word hangs on " + name, percent(compare_trees(test, trees).uas))
+        for name, trees in chains.items()
+    ]
 
 
 def _rules_text() -> str:

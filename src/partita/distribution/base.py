@@ -1,13 +1,11 @@
 """Scores on a set of structures: every derived quantity, once for all structures."""
 
 import copy
-from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 import numpy as np
 
-from partita.arrays import BoolArray, FloatArray, Number, Values
+from partita.arrays import FloatArray, Number, Values
 from partita.distribution import entropies
 from partita.distribution.checks import (
     COARSEST,
@@ -15,24 +13,18 @@ from partita.distribution.checks import (
     check_precision,
     checked_draw,
 )
-from partita.distribution.flat import ADDABLE, FlatDistribution
-from partita.distribution.names import Names, described, names_of
-from partita.structures.base import Structure, Structures, too_large
-from partita.structures.batch import boolean_array, flat_vector, whole_number
+from partita.distribution.shaped import Parts, ShapedDistribution
+from partita.structures.base import Structure
+from partita.structures.batch import whole_number
 from partita.structures.distinct import distinct_structures, in_full
-from partita.structures.doors import flat_scores, flat_values, shaped
-from partita.structures.forms import Form
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    Parts = TypeVar("Parts", default=Any)
     One = TypeVar("One", default=Any)
 else:
     from typing import TypeVar
 
-    Parts = TypeVar("Parts")
-    """Something for every part: an array, or a named tuple of arrays."""
     One = TypeVar("One")
     """A structure of one sentence."""
 
@@ -40,7 +32,7 @@ PRECISE = 2.0**32
 """Scores up to this add up to sums whose differences have digits enough: nothing is looked at."""
 
 
-class Distribution(FlatDistribution, Generic[Parts, One]):
+class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
     """p(structure) = exp(score(structure) - A), for each sentence of a batch.
 
     A structure's score is the sum of the scores of its parts, and A, the log-partition, makes the
@@ -57,55 +49,6 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
     >>> np.exp(p.log_partition).round(9), p.entropy.round(3)
     (array([4.]), array([0.562]))
     """
-
-    parts_type: ClassVar[Callable[..., Any]]
-    """The named tuple of a distribution whose scores are several arrays."""
-    names: Names | None = None
-    """For people, see `named`."""
-
-    def __init__(self, structures: Structures, form: Form, *given: Any) -> None:
-        """From one array of scores for each of `structures.arrays`, in the form that they have."""
-        self.structures = structures
-        self.scores = flat_scores(structures, form, given)
-        self._form = form
-
-    @classmethod
-    def from_flat(
-        cls, structures: Structures, scores: FloatArray, form: Form | None = None
-    ) -> Self:
-        """The distribution over a prepared batch from one flat, float64 score vector.
-
-        For callers in a hurry: nothing is checked but the length, and a contiguous float64 vector
-        is not copied. Results over parts come back as lists, unless `form` says otherwise.
-        """
-        distribution = cls.__new__(cls)
-        distribution.structures = structures
-        distribution.scores = flat_vector("scores", scores, structures.n_parts)
-        distribution._form = form or Form("list", once=(False,) * len(structures.arrays))
-        return distribution
-
-    def _flatten(self, values: Any, dtype: type = np.float64) -> Any:
-        """Values for every part, in the form of the scores, as one flat array of `dtype`."""
-        arrays = self.structures.arrays
-        if len(arrays) == 1:
-            values = (values,)
-        elif not (isinstance(values, tuple | list) and len(values) == len(arrays)):
-            names = ", ".join(array.name for array in arrays)
-            raise ValueError(
-                f"{type(values).__name__} came; expected a tuple ({names}) in the form of the "
-                "scores, each of them None where it has nothing to say."
-            )
-        return flat_values(self.structures, self._form, values, dtype)
-
-    def _shaped(self, parts: FloatArray, *, largest: bool = False, copied: bool = True) -> Parts:
-        """A flat vector over parts, in the form of the scores, with memory of its own.
-
-        Parts whose scores a caller gave once for several sentences are added up, or the largest
-        is taken.
-        """
-        arrays = shaped(self.structures, self._form, parts, largest=largest, copied=copied)
-        found: Parts = arrays[0] if len(arrays) == 1 else self.parts_type(*arrays)
-        return found
 
     # ------------------------------------------------------------------ log-partition and gradient
 
@@ -263,63 +206,6 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
             entropies.append(np.log(weights.sum()) - weights @ logs / weights.sum())
         return self._form.scalar(np.array(entropies))
 
-    def tempered(self, alpha: float) -> Self:
-        """The distribution proportional to p^alpha: `alpha` times the scores, -inf kept."""
-        allowed = self.scores > -np.inf
-        with np.errstate(over="ignore"):
-            tempered = np.multiply(alpha, self.scores, out=self.scores.copy(), where=allowed)
-        if alpha * self.largest == np.inf:
-            sentence = np.searchsorted(
-                self.structures.part_offsets,
-                np.flatnonzero(allowed & np.isinf(tempered))[0],
-                "right",
-            )
-            raise too_large(self.structures, self.scores, int(sentence) - 1)
-        return self.with_scores(tempered)
-
-    def restricted(self, allowed: Any) -> Self:
-        """The same distribution on the structures that use allowed parts only.
-
-        `allowed` holds a boolean per part, in the form of the scores. The log-partition of the
-        result minus that of this one is the log-probability of the restriction.
-
-        >>> from partita import LinearChain
-        >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
-        >>> allowed = p.restricted((np.array([[True, False]]), None))
-        >>> round(np.exp(allowed.log_partition - p.log_partition).item(), 9)
-        0.25
-        """
-        return self.flat_restricted(self._flatten(allowed, np.bool_))
-
-    def flat_restricted(self, allowed: BoolArray) -> Self:
-        """`restricted` by a flat vector of booleans over parts."""
-        allowed = boolean_array("allowed", allowed)
-        if allowed.shape != self.scores.shape:
-            raise ValueError(
-                f"allowed has shape {allowed.shape}; expected {self.scores.shape}, a boolean for "
-                "each part of the batch."
-            )
-        return self.with_scores(np.where(allowed, self.scores, -np.inf))
-
-    def with_scores(self, scores: FloatArray) -> Self:
-        """The same structures with other flat scores."""
-        found = self.from_flat(self.structures, scores, self._form)
-        found.names = self.names
-        return found
-
-    @cached_property
-    def settled(self) -> Self:
-        """The same distribution; from large scores, what all structures have in common is taken.
-
-        A sum of scores of 1e12 has no digits left for an entropy. Scores that are not large stay
-        as they are.
-        """
-        if self.largest <= entropies.LARGE:
-            return self
-        if self.largest > ADDABLE:
-            return self  # differences of scores may be beyond the largest double
-        return self.with_scores(self.structures.centred(self.scores, self.inference))
-
     # ------------------------------------------------------------------ structures
 
     def counts(self, structure: Structure) -> FloatArray:
@@ -443,25 +329,6 @@ class Distribution(FlatDistribution, Generic[Parts, One]):
         size, rng = checked_draw(size, rng)
         _ = self.inference  # An error where there is no structure.
         return distinct_structures(self.structures, self.settled.scores, size, rng)
-
-    def named(
-        self, words: Sequence[str] | Sequence[Sequence[str]], choices: Sequence[str] = ()
-    ) -> Self:
-        """The same distribution with names for people, which drawings in a notebook carry.
-
-        `words` are those of the sentence, or a list of them for each of a batch; `choices` are the
-        names of the tags or labels.
-
-        >>> from partita import LinearChain
-        >>> LinearChain(np.zeros((2, 2)), np.zeros((2, 2))).named(["dogs", "bark"], ["N", "V"])
-        LinearChain(dogs bark, 2 tags)
-        """
-        found = copy.copy(self)
-        found.names = names_of(self.structures, words, choices)
-        return found
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({described(self)})"
 
     def _repr_html_(self) -> str | None:
         # The drawings know the distributions, so that this layer can know of them only here.

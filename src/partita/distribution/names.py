@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from partita.structures.base import Structures
 
 if TYPE_CHECKING:
-    from partita.distribution.base import Distribution
+    from partita.distribution.shaped import ShapedDistribution
 
 MOST_LETTERS = 40
 """Of a sentence, in the `repr` of a distribution."""
@@ -46,7 +46,7 @@ def n_choices_of(structures: Structures) -> int | None:
     return found
 
 
-def described(p: "Distribution") -> str:
+def described(p: "ShapedDistribution") -> str:
     """What a distribution is over: sentences, words, tags or labels."""
     structures = p.structures
     lengths = structures.n_words
