@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from partita.grammars import source_structures
 from partita.grammars.choices import TargetChoices
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.source_parts import SourceParts
@@ -183,3 +184,17 @@ def test_other_questions_are_asked_of_the_forests():
         np.ones(pairs.n_parts, dtype=bool)
     )
     assert targets.max_marginals(scores).max() == pytest.approx(best.scores[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("most_counted", [200, 0])
+def test_which_targets_have_a_derivation(most_counted, monkeypatch):
+    """As whole numbers count them; long pairs are asked of forests."""
+    monkeypatch.setattr(source_structures, "MOST_COUNTED", most_counted)
+    rng = np.random.default_rng(0)
+    for n in range(1, 6):
+        targets = random_targets(rng, n + 2, 40)
+        pairs = SourcePairs([example(n, n + 1, n)] * len(targets), targets)
+        n_ways = np.array(pairs.count(np.ones(pairs.n_parts, dtype=np.bool_)))
+        is_short = pairs.n_target <= n + 1
+        np.testing.assert_array_equal(pairs.have_derivations(), is_short & (n_ways > 0))
+        assert 0 < pairs.have_derivations().sum() < len(targets)

@@ -4,7 +4,7 @@ Both sum over derivations by the fast kernels; everything else is asked of hyper
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Self
 
@@ -18,6 +18,9 @@ from partita.kernels.bitext import itg_lengths, itg_outside, source_pairs
 from partita.structures.base import Best, Inference, Structure, Structures
 from partita.structures.batch import offsets, pieces
 from partita.structures.tied_forests import TiedForest, TiedForests
+
+MOST_COUNTED = 200
+"""Words of a pair: there are fewer than 24 to that power of derivations, which is below 10**308."""
 
 
 class ForestStructures(Structures):
@@ -124,8 +127,25 @@ class SourcePairs(SourceStructures):
         """The same forests."""
         return self.forests.is_same_set(other.forests)
 
-    def infer(self, scores: FloatArray) -> Inference:
-        """Matrix products over target boundaries, see `kernels.bitext.itg_scaled`."""
+    def have_derivations(self) -> BoolArray:
+        """Whether each target has a derivation; what `infer` must prove by a forest, this counts.
+
+        Where all scores are 0, weights are 1 or 0 and sums are whole numbers: nothing underflows.
+        """
+        zeros, scratch = np.zeros((2, self.n_parts))
+        log_partition, _, safe = self._sums(zeros)
+        found: BoolArray = self._is_short & (log_partition > -np.inf)
+        is_long = self.n_words + self.n_target > MOST_COUNTED
+        for index in np.flatnonzero(is_long & ~safe & self._is_short).tolist():
+            mine = slice(*self.part_offsets[index : index + 2])
+            found[index] = self._by_forest(index, zeros[mine], scratch[mine]) > -np.inf
+        return found
+
+    def _sums(self, scores: FloatArray) -> tuple[FloatArray, Callable[..., None], BoolArray]:
+        """Matrix products over target boundaries, see `kernels.bitext.itg_scaled`.
+
+        Log-partitions but for lengths, how counts become marginals, and which of them stand.
+        """
         n_rules = np.diff(self.part_offsets) - self._bounds[:, 3]
         starts = offsets(np.diff(self._gathered_offsets) + self.n_words + n_rules)
         shape = self.part_offsets, self._bounds, self.n_target
@@ -137,12 +157,21 @@ class SourcePairs(SourceStructures):
         itg_outside.infer(
             dense, starts, self.n_words, self.n_target, True, log_partition, counts, safe
         )
+
+        def scatter(is_kept: BoolArray, out: FloatArray) -> None:
+            source_pairs.scatter(counts, *shape, *places, is_kept, out)
+
+        return log_partition, scatter, safe
+
+    def infer(self, scores: FloatArray) -> Inference:
+        """See `_sums`; a target that is longer than allowed has no derivation."""
+        log_partition, scatter, safe = self._sums(scores)
         short = np.flatnonzero(self._is_short)
         lengths = self.part_offsets[short] + self._bounds[short, 2] + self.n_target[short]
         log_partition[short] += scores[lengths]
         log_partition[~self._is_short] = -np.inf
         marginals = np.empty(self.n_parts)
-        source_pairs.scatter(counts, *shape, *places, safe & (log_partition > -np.inf), marginals)
+        scatter(safe & (log_partition > -np.inf), marginals)
         for index in np.flatnonzero(~safe).tolist():
             mine = slice(*self.part_offsets[index : index + 2])
             log_partition[index] = self._by_forest(index, scores[mine], marginals[mine])

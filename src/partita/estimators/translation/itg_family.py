@@ -45,9 +45,7 @@ class ItgFamily(PairFamily[EncodedPair]):
         """Which targets have a derivation."""
         found = np.array([_has_words(pair) for pair in pairs], dtype=np.bool_)
         some = [pair for pair, here in zip(pairs, found.tolist(), strict=True) if here]
-        structures = self.observed(some)
-        log_partition = structures.infer(np.zeros(structures.n_parts)).log_partition
-        found[found] = log_partition > -np.inf
+        found[found] = self.observed(some).have_derivations()
         return found
 
     def observed(self, pairs: Sequence[EncodedPair]) -> SourcePairs:
