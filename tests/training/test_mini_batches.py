@@ -13,7 +13,7 @@ from partita.features import (
     RowFeatures,
 )
 from partita.features import columns as column_features
-from partita.features.columns import sorted_by_attribute
+from partita.features.columns import by_attribute
 from partita.kernels.weights import columns, updates
 from partita.objectives import Likelihood
 from partita.training.corpus import MemoryCorpus
@@ -106,7 +106,7 @@ def test_a_batch_that_nobody_learns_from_moves_nothing():
 def test_chunks_of_attributes_are_the_same_for_any_number_of_threads(optimiser, monkeypatch):
     monkeypatch.setattr(column_features, "FEW", 2**8)
     batches = chain_batches(n_attributes=2000, per_batch=100, n_sentences=400)
-    assert len(batches[0].features.columns()[0].ends) == 5
+    assert len(batches[0].features.columns()[0].chunks) == 5
     one, two, six = (
         passes(MemoryCorpus(Likelihood(), batches, n_threads=n), optimiser, Penalty(l2=1.0))
         for n in (1, 2, 6)
@@ -120,14 +120,16 @@ def moved_by_columns(features, gradient):
     """Weights of 0 after a step of length 1 up a gradient, and its squared norm."""
     (block,) = features.columns()
     assert block.layout == (0, features.width, features.n_attributes)
-    weights, squares = np.zeros(features.n_weights), np.empty(len(block.ends) - 1)
-    columns.move(
-        block.columns, block.ends, 0, len(squares), gradient, 0, features.width,
-        np.zeros(0, dtype=np.float32), np.zeros(0),
-        updates.Update(1.0, 0.0, 0.0, -1.0, 0.0), updates.Method(updates.SGD),
-        updates.Vectors(weights, *[np.zeros(0)] * 3), squares,
-    )  # fmt: skip
-    return weights, squares.sum()
+    weights = np.zeros(features.n_weights)
+    squares = [
+        columns.move(
+            *chunk, gradient, 0, features.width, np.zeros(0, dtype=np.float32), np.zeros(0),
+            updates.Update(1.0, 0.0, 0.0, -1.0, 0.0), updates.Method(updates.SGD),
+            updates.Vectors(weights, *[np.zeros(0)] * 3),
+        )
+        for chunk in block.chunks
+    ]  # fmt: skip
+    return weights, sum(squares)
 
 
 @pytest.mark.parametrize("width", [1, 3, 4, 17, 33, 90])
@@ -148,8 +150,9 @@ def test_rows_of_any_width(width, valued):
 
 def test_what_has_the_value_zero_does_not_occur():
     rows = Attributes.from_lists([[3, 1], [1, 0]], [[0.0, 2.0], [4.0, 0.0]])
-    found = sorted_by_attribute(rows, np.array([5, 2]))
+    found, none = by_attribute(rows, np.array([5, 2]))
     assert [each.tolist() for each in found] == [[1], [0, 2], [5, 2], [2.0, 4.0]]
+    assert not len(none.attributes)
 
 
 def test_batches_of_many_parts():

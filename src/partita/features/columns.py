@@ -3,8 +3,10 @@
 The transpose of `Attributes`, for steps that move the weights of one attribute after the other.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,7 +28,10 @@ class ColumnBlock:
     first: int
     width: int
     n_attributes: int
-    columns: kernels.Columns
+    repeated: kernels.Columns
+    """The attributes that occur more than once in the batch."""
+    single: kernels.Columns
+    """Those that occur once: most of them."""
 
     @property
     def layout(self) -> tuple[int, int, int]:
@@ -34,33 +39,41 @@ class ColumnBlock:
         return self.first, self.width, self.n_attributes
 
     @cached_property
-    def ends(self) -> IntArray:
-        """Where chunks of columns begin, and the end: about as much work each; one if it is little.
+    def chunks(self) -> list[tuple[kernels.Columns, int, int]]:
+        """Columns from one to before another: about as much work each, for threads to share.
 
         Chunks depend on the features alone, so that sums over them are the same for any threads.
         """
-        offsets, n_columns = self.columns.offsets, len(self.columns.attributes)
-        if n_columns < FEW:
-            return np.array([0, n_columns])
         # To move a row of weights takes as long as to add up a few rows of a gradient.
-        work = offsets + MOVE * np.arange(n_columns + 1)
-        ends: IntArray = np.searchsorted(work, work[-1] * np.arange(CHUNKS + 1) // CHUNKS)
-        return ends
+        work = self.repeated.offsets + MOVE * np.arange(len(self.repeated.attributes) + 1)
+        all_of_single = (1 + MOVE) * np.arange(len(self.single.attributes) + 1)
+        return [*_chunks(self.repeated, work), *_chunks(self.single, all_of_single)]
 
     def shifted(self, n_weights: int) -> "ColumnBlock":
         """Behind so many other weights."""
-        return ColumnBlock(self.first + n_weights, self.width, self.n_attributes, self.columns)
+        return replace(self, first=self.first + n_weights)
 
 
-def sorted_by_attribute(attributes: Attributes, starts: Array) -> kernels.Columns:
-    """The occurrences of each attribute, in the order of the rows, which start at parts `starts`.
+def _chunks(columns: kernels.Columns, work: IntArray) -> Iterator[tuple[kernels.Columns, int, int]]:
+    """Some columns in chunks, by the work that is done before each; one if it is little."""
+    n_columns = len(columns.attributes)
+    count = CHUNKS if n_columns >= FEW else min(n_columns, 1)
+    ends = np.searchsorted(work, work[-1] * np.arange(count + 1) // max(count, 1)).tolist()
+    return ((columns, begin, end) for begin, end in pairwise(ends))
 
-    An attribute whose values are all 0 does not occur. Costs some nanoseconds an occurrence.
+
+def by_attribute(attributes: Attributes, starts: Array) -> tuple[kernels.Columns, kernels.Columns]:
+    """The rows of each attribute, which start at parts `starts`: of repeated ones, and of others.
+
+    The occurrences of an attribute come in the order of the rows. An attribute whose values are all
+    0 does not occur. Costs some nanoseconds an occurrence.
 
     >>> rows = Attributes.from_lists([[5, 2], [5]])
-    >>> columns = sorted_by_attribute(rows, np.array([0, 3]))
-    >>> columns.attributes, columns.offsets, columns.rows
-    (array([2, 5], dtype=int32), array([0, 1, 3], dtype=int32), array([0, 0, 3], dtype=uint16))
+    >>> repeated, single = by_attribute(rows, np.array([0, 3]))
+    >>> repeated.attributes, repeated.offsets, repeated.rows
+    (array([5], dtype=int32), array([0, 2], dtype=int32), array([0, 3], dtype=uint16))
+    >>> single.attributes, single.rows
+    (array([2], dtype=int32), array([0], dtype=uint16))
     """
     # Batches mostly have fewer parts than that, and these are as many numbers as their features.
     is_short = starts.max(initial=0) < 2**16
@@ -70,12 +83,24 @@ def sorted_by_attribute(attributes: Attributes, starts: Array) -> kernels.Column
     if len(values):
         used = values != 0.0
         ids, rows, values = ids[used], rows[used], values[used]
-    order = np.argsort(ids, kind="stable")
-    found, counts = np.unique(ids, return_counts=True)
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-    return kernels.Columns(
-        found.astype(np.int32),
-        offsets.astype(np.int32),
-        rows[order],
-        values[order] if len(values) else values,
+    found, places, counts = np.unique(ids, return_inverse=True, return_counts=True)
+    is_repeated = counts > 1
+    occurs_again = is_repeated[places]
+    again, once = np.flatnonzero(occurs_again), np.flatnonzero(~occurs_again)
+    again = again[np.argsort(ids[again], kind="stable")]
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts[is_repeated])])
+    has_values = len(values) > 0
+    return (
+        kernels.Columns(
+            found[is_repeated].astype(np.int32),
+            offsets.astype(np.int32),
+            rows[again],
+            values[again] if has_values else values,
+        ),
+        kernels.Columns(
+            ids[once].astype(np.int32),
+            np.zeros(0, dtype=np.int32),
+            rows[once],
+            values[once] if has_values else values,
+        ),
     )

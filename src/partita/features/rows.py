@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from partita.arrays import FloatArray
 from partita.features.base import FeatureMap
-from partita.features.columns import ColumnBlock, sorted_by_attribute
+from partita.features.columns import ColumnBlock, by_attribute
 from partita.kernels.features import rows as features_rows
 from partita.text.attributes import Attributes
 
@@ -59,8 +59,8 @@ class RowFeatures(FeatureMap):
 
     def columns(self) -> tuple[ColumnBlock, ...]:
         """The rows of each attribute."""
-        columns = sorted_by_attribute(self.attributes, self._starts)
-        return (ColumnBlock(0, self.width, self.n_attributes, columns),)
+        columns = by_attribute(self.attributes, self._starts)
+        return (ColumnBlock(0, self.width, self.n_attributes, *columns),)
 
     def _check(self) -> None:
         """The kernels check nothing, so that what goes into them is checked here, once."""

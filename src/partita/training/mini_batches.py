@@ -83,31 +83,18 @@ class ColumnSteps(MiniBatches):
         rest = self._scale, update, method, vectors
         n_threads = self.corpus.n_threads
 
-        def moved(block: ColumnBlock, shares: SingleArray, chunks: range) -> list[float]:
-            squares = np.empty(len(block.ends) - 1)
-            which = block.columns, block.ends, chunks.start, chunks.stop
+        def moved(
+            block: ColumnBlock, shares: SingleArray, chunk: tuple[columns.Columns, int, int]
+        ) -> float:
             place = gradient, block.first, block.width, shares
-            columns.move(*which, *place, *rest, squares)
-            found: list[float] = squares[chunks.start : chunks.stop].tolist()
-            return found
+            return float(columns.move(*chunk, *place, *rest))
 
         shared = [
-            (block, shares, chunks)
+            (block, shares, chunk)
             for block, shares in zip(self._columns.blocks[self._chosen], self._shares, strict=True)
-            for chunks in _shared_out(len(block.ends) - 1, n_threads)
+            for chunk in block.chunks
         ]
-        found = in_threads(moved, *zip(*shared, strict=True), n_threads=n_threads)
-        return sum(square for squares in found for square in squares)
-
-
-def _shared_out(n_chunks: int, n_threads: int) -> list[range]:
-    """Neighbouring chunks for each thread.
-
-    >>> _shared_out(4, 3)
-    [range(0, 1), range(1, 2), range(2, 4)]
-    """
-    count = min(n_chunks, n_threads)
-    return [range(n_chunks * k // count, n_chunks * (k + 1) // count) for k in range(count)]
+        return sum(in_threads(moved, *zip(*shared, strict=True), n_threads=n_threads))
 
 
 class BlockSteps(MiniBatches):

@@ -68,7 +68,8 @@ class BatchColumns:
         for of_batches in zip(*self.blocks, strict=True):
             visits = np.zeros(of_batches[0].n_attributes, dtype=np.int64)
             for block in of_batches:
-                visits[block.columns.attributes] += 1
+                visits[block.repeated.attributes] += 1
+                visits[block.single.attributes] += 1
             share = np.zeros(len(visits), dtype=np.float32)
             np.divide(
                 float(len(self.blocks)), visits, out=share, where=visits > 0, casting="same_kind"

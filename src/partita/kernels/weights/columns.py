@@ -18,16 +18,18 @@ import numpy as np
 from partita.arrays import Array
 from partita.kernels.features.rows import value_at
 from partita.kernels.jit import borrowing, kernel
-from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, total
+from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, spread, total
 from partita.kernels.simd.partial import load_some
 from partita.kernels.simd.prefetch import prefetch
-from partita.kernels.weights.updates import follow
+from partita.kernels.weights.updates import ADAGRAD, ADAM, SGD, follow, read
 
-AHEAD = 8
+AHEAD = 16
 """Rows of weights lie far apart, so each is asked for this many attributes before its use."""
 LINE = 8
 """Doubles in a cache line."""
 ONE = np.uint64(1)
+SHARE_OF_LANE = 1.0 / N_LANES
+"""What is in all lanes alike counts once."""
 MOST_LINES = 8
 """Behind so many lines the processor sees by itself what comes next."""
 
@@ -36,9 +38,13 @@ class Columns(NamedTuple):
     """The rows in which each attribute of a batch occurs."""
 
     attributes: Array
-    """(n_columns,), int32: the attributes that occur, ascending."""
+    """(n_columns,), int32: the attributes that occur; ascending, unless each occurs once."""
     offsets: Array
-    """(n_columns + 1,), int32: the occurrences of attribute attributes[c] begin at offsets[c]."""
+    """(n_columns + 1,), int32: the occurrences of attribute attributes[c] begin at offsets[c].
+
+    Empty where each occurs once: then attributes come in the order of their rows, which stay in
+    the first cache, and nothing has to be guessed.
+    """
     rows: Array
     """(n_occurrences,), uint16 or int32: the first part of the row of each."""
     values: Array
@@ -47,20 +53,19 @@ class Columns(NamedTuple):
 
 @borrowing
 def fetch_row(array, j, width):
-    """Ask for a row of weights, unless the array is empty."""
-    if len(array) > 0:
-        # Without a loop where three lines do.
-        prefetch(array, j)
-        prefetch(array, j + LINE)
-        prefetch(array, j + 2 * LINE)
-        for at in range(3 * LINE, min(width, MOST_LINES * LINE), LINE):
-            prefetch(array, j + at)
-        prefetch(array, j + width - 1)
+    """Ask for a row of weights."""
+    # Without a loop where three lines do.
+    prefetch(array, j)
+    prefetch(array, j + LINE)
+    prefetch(array, j + 2 * LINE)
+    for at in range(3 * LINE, min(width, MOST_LINES * LINE), LINE):
+        prefetch(array, j + at)
+    prefetch(array, j + width - 1)
 
 
 @borrowing
 def sum_20(score_gradient, columns, c, column, count):
-    """16 columns of the gradient of an attribute, and up to four more, in one loop.
+    """16 columns of the gradient of an attribute, and up to three more, in one loop.
 
     How often an attribute occurs is not to be foreseen, and each loop over it is a branch that the
     processor guesses wrong; most occur once, and go without.
@@ -101,70 +106,147 @@ def sum_some(score_gradient, columns, c, column, count):
 
 
 @borrowing
-def move_some(j, count, values, paid, scale, update, method, vectors):
-    """`follow`, the share of the penalty times the scale of each weight."""
-    share = paid * load_some(scale, j, count) if len(scale) > 0 else paid
-    return follow(j, count, values, share, update, method, vectors)
+def move_some(j, is_one, values, paid, scale, plain, kind, update, method, vectors):
+    """`follow`, the share of the penalty times the scale of each weight; none where `plain`."""
+    share = paid
+    if not plain and len(scale) > 0:
+        share = paid * read(scale, j, is_one)
+    return follow(j, is_one, values, share, plain, kind, update, method, vectors)
 
 
 @borrowing
-def move_row(columns, c, score_gradient, j, width, paid, scale, update, method, vectors):
+def move_rest(j, count, values, paid, scale, plain, kind, update, method, vectors):
+    """The step of up to three weights, one by one."""
+    sums = broadcast(0.0)
+    if count > 0:
+        one = broadcast(lane(values, 0))
+        sums = sums + move_some(j, True, one, paid, scale, plain, kind, update, method, vectors)
+    if count > 1:
+        one = broadcast(lane(values, 1))
+        sums = sums + move_some(j + 1, True, one, paid, scale, plain, kind, update, method, vectors)
+    if count > 2:
+        one = broadcast(lane(values, 2))
+        sums = sums + move_some(j + 2, True, one, paid, scale, plain, kind, update, method, vectors)
+    return SHARE_OF_LANE * sums
+
+
+@borrowing
+def move_row(
+    columns, c, score_gradient, j, width, paid, scale, plain, kind, update, method, vectors
+):
     """The step of the weights of one attribute, which are those from j on."""
     sums = broadcast(0.0)
     column = 0
     while column + 4 * N_LANES <= width:
-        count = min(N_LANES, width - column - 4 * N_LANES)
-        one, two, three, four, rest = sum_20(score_gradient, columns, c, column, count)
+        rest = width - column - 4 * N_LANES
+        count = rest if rest < N_LANES else 0
+        one, two, three, four, five = sum_20(score_gradient, columns, c, column, count)
         at = j + column
-        one = move_some(at, N_LANES, one, paid, scale, update, method, vectors)
-        two = move_some(at + N_LANES, N_LANES, two, paid, scale, update, method, vectors)
-        three = move_some(at + 2 * N_LANES, N_LANES, three, paid, scale, update, method, vectors)
-        four = move_some(at + 3 * N_LANES, N_LANES, four, paid, scale, update, method, vectors)
-        sums = sums + ((one + two) + (three + four))
-        if count > 0:
-            sums = sums + move_some(
-                at + 4 * N_LANES, count, rest, paid, scale, update, method, vectors
-            )
+        for_all = paid, scale, plain, kind, update, method, vectors
+        one = move_some(at, False, one, *for_all)
+        two = move_some(at + N_LANES, False, two, *for_all)
+        three = move_some(at + 2 * N_LANES, False, three, *for_all)
+        four = move_some(at + 3 * N_LANES, False, four, *for_all)
+        five = move_rest(at + 4 * N_LANES, count, five, *for_all)
+        sums = sums + ((one + two) + (three + four)) + five
         column += 4 * N_LANES + count
     while column < width:
+        for_all = paid, scale, plain, kind, update, method, vectors
         count = min(N_LANES, width - column)
         values = sum_some(score_gradient, columns, c, column, count)
-        sums = sums + move_some(j + column, count, values, paid, scale, update, method, vectors)
+        if count == N_LANES:
+            sums = sums + move_some(j + column, False, values, *for_all)
+        else:
+            sums = sums + move_rest(j + column, count, values, *for_all)
         column += N_LANES
     return sums
 
 
 @borrowing
-def move_column(
-    columns, c, end, score_gradient, first, width, shares, scale, update, method, vectors
+def move_single(
+    columns, c, score_gradient, j, width, paid, scale, plain, kind, update, method, vectors
 ):
-    """The step of one attribute; asks for the weights of one that comes later."""
+    """`move_row` of an attribute that occurs once."""
+    at, value = np.int64(columns.rows[c]), broadcast(value_at(columns.values, c))
+    sums, rest = broadcast(0.0), broadcast(0.0)
+    column = 0
+    while column + N_LANES <= width:
+        values = value * load(score_gradient, at + column)
+        sums = sums + move_some(
+            j + column, False, values, paid, scale, plain, kind, update, method, vectors
+        )
+        column += N_LANES
+    while column < width:
+        values = value * spread(score_gradient, at + column)
+        rest = rest + move_some(
+            j + column, True, values, paid, scale, plain, kind, update, method, vectors
+        )
+        column += 1
+    return sums + SHARE_OF_LANE * rest
+
+
+@borrowing
+def next_attribute(columns, c, end, first, width, shares, kind, vectors):
+    """Where the weights of an attribute begin, and its share; asks for those of a later one."""
     attribute = columns.attributes[c]
     later = first + columns.attributes[min(c + AHEAD, end - 1)] * width
     fetch_row(vectors.weights, later, width)
-    fetch_row(vectors.squares, later, width)
-    fetch_row(vectors.means, later, width)
+    if kind != SGD:
+        fetch_row(vectors.squares, later, width)
+    if kind == ADAM:
+        fetch_row(vectors.means, later, width)
     paid = broadcast(np.float64(shares[attribute]) if len(shares) > 0 else 0.0)
-    j = first + attribute * width
-    return move_row(columns, c, score_gradient, j, width, paid, scale, update, method, vectors)
+    return first + attribute * width, paid
+
+
+@borrowing
+def move_singles(
+    columns, begin, end, score_gradient, first, width, shares, scale, plain, kind, update, method,
+    vectors,
+):  # fmt: skip
+    """`move` of attributes that occur once."""
+    sums = broadcast(0.0)
+    for c in range(begin, end):
+        j, paid = next_attribute(columns, c, end, first, width, shares, kind, vectors)
+        sums = sums + move_single(
+            columns, c, score_gradient, j, width, paid, scale, plain, kind, update, method, vectors
+        )
+    return total(sums)
 
 
 @kernel
-def move(
-    columns, ends, begin, end, score_gradient, first, width, shares, scale, update, method,
-    vectors, squares,
-):  # fmt: skip
-    """One step of the weights of the attributes of chunks `begin` to `end`.
+def move(columns, begin, end, score_gradient, first, width, shares, scale, update, method, vectors):
+    """One step of the weights of the attributes from `begin` to `end`; the squared norm of their g.
 
-    Chunk i has the attributes from ends[i] to ends[i + 1]; squares[i] = the squared norm of its g.
     The weights of attribute a are those from first + a width on. `shares` has a number for each
     attribute (or is empty, without a penalty), `scale` for each weight (or is empty: all 1).
     """
-    for chunk in range(begin, end):
+    if len(columns.offsets) > 0:
         sums = broadcast(0.0)
-        for c in range(ends[chunk], ends[chunk + 1]):
-            sums = sums + move_column(
-                columns, c, ends[chunk + 1], score_gradient, first, width, shares, scale, update,
+        for c in range(begin, end):
+            j, paid = next_attribute(columns, c, end, first, width, shares, method.kind, vectors)
+            sums = sums + move_row(
+                columns, c, score_gradient, j, width, paid, scale, False, method.kind, update,
                 method, vectors,
             )  # fmt: skip
-        squares[chunk] = total(sums)
+        return total(sums)
+    # Where there is nothing but the method, the branches are taken here and not for each weight.
+    if update.l1 > 0.0 or update.age > 0.0 or len(scale) > 0:
+        return move_singles(
+            columns, begin, end, score_gradient, first, width, shares, scale, False, method.kind,
+            update, method, vectors,
+        )  # fmt: skip
+    if method.kind == ADAGRAD:
+        return move_singles(
+            columns, begin, end, score_gradient, first, width, shares, scale, True, ADAGRAD,
+            update, method, vectors,
+        )  # fmt: skip
+    if method.kind == ADAM:
+        return move_singles(
+            columns, begin, end, score_gradient, first, width, shares, scale, True, ADAM,
+            update, method, vectors,
+        )  # fmt: skip
+    return move_singles(
+        columns, begin, end, score_gradient, first, width, shares, scale, True, SGD,
+        update, method, vectors,
+    )  # fmt: skip
