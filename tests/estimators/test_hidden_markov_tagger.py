@@ -306,7 +306,7 @@ def test_empty_sentences():
     [
         ({}, [["a"]], None, "say how many tags there are: n_tags"),
         ({"n_tags": 1}, [["a", "b"]], [["X", "Y"]], "name 2 tags"),
-        ({}, ["the dog"], [["X"]], "Split it into words first"),
+        ({}, ["the dog"], [["X"]], "Split it into words, or"),
         ({}, [["a", "b"]], [["X"]], "has 2 words and 1 tags"),
         ({}, [["a"]], [["X"], ["Y"]], "1 sentences came with tags for 2"),
         ({}, [[]], [[]], "no words to learn from"),

@@ -122,6 +122,6 @@ def test_data_frames():
 def test_generators_and_plain_words():
     words = [[*each.column("FORM")] for each in made(30)]
     heads = [heads_of(each) for each in made(30)]
-    parser = DependencyParser(**SMALL).fit((each for each in words), heads)
+    parser = DependencyParser(**SMALL).fit(iter(words), iter(heads))
     assert parser.score((each for each in words), heads) > 0.95
     assert parser.predict(each for each in words[:3])[0][1] is None

@@ -1,11 +1,13 @@
 """What a trained tagger can be asked, against enumeration of all tag sequences."""
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from partita import Tagger
+from partita.data import Sentence
 from partita.training.model_file import ModelFileError, write_model
 from small_tagging import as_dicts, chunked, sentences
 
@@ -177,3 +179,58 @@ def test_fixed_tags_that_break_the_scheme_name_their_sentence():
     fixed[5990] = ["I-NP"] + ["?"] * (len(many[5990]) - 1)
     with pytest.raises(ValueError, match=r"sentence 5990 .* no possible sequence .* scheme IOB2"):
         tagger.predict(many, fixed=fixed)
+
+
+def test_sentences_and_tags_in_any_container(tagger):
+    right = tagger.score(WORDS, TAGS)
+    log_probs = tagger.log_prob(WORDS, TAGS)
+    words, tags = (np.empty(len(WORDS), dtype=object) for _ in range(2))
+    words[:], tags[:] = WORDS, TAGS
+    for given in ((words, tags), (tuple(WORDS), tuple(map(np.array, TAGS)))):
+        np.testing.assert_array_equal(Tagger().fit(*given).weights_, tagger.weights_)
+        assert tagger.score(*given) == right
+        np.testing.assert_array_equal(tagger.log_prob(*given), log_probs)
+    found = Tagger().fit(iter(WORDS), map(iter, TAGS))
+    np.testing.assert_array_equal(found.weights_, tagger.weights_)
+    assert tagger.score(iter(WORDS), iter(TAGS)) == right
+    assert tagger.predict(WORDS[:1], fixed=iter([TAGS[0]])) == TAGS[:1]
+    with pytest.raises(ValueError, match="40 sentences came with tags for 0"):
+        Tagger().fit(WORDS, [])
+
+
+def test_series_whose_numbers_do_not_begin_at_zero(tagger):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"words": WORDS, "tags": TAGS}, index=range(7, 7 + len(WORDS)))
+    found = Tagger().fit(table["words"], table["tags"])
+    np.testing.assert_array_equal(found.weights_, tagger.weights_)
+    assert found.score(table["words"], table["tags"]) == tagger.score(WORDS, TAGS)
+
+
+def test_held_out_sentences_with_their_own_tags():
+    pairs = zip(WORDS, TAGS, strict=True)
+    train = [Sentence({"FORM": tuple(a), "UPOS": tuple(b)}) for a, b in pairs]
+    weights = [
+        Tagger(tag_column="UPOS").fit(train, held_out=held_out).weights_
+        for held_out in (train[:2], (train[:2], None), (WORDS[:2], TAGS[:2]), [WORDS[:2], TAGS[:2]])
+    ]
+    for each in weights[1:]:
+        np.testing.assert_array_equal(each, weights[0])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (Path("train.conllu"), "a single .*Path came; .* partita.data.read_sentences"),
+        ("the dog", "a single str came"),
+        (3, "the type int came; expected a list of sentences"),
+        (["the", "dog"], "if this is one sentence, put it into a list of one"),
+    ],
+)
+def test_what_is_no_list_of_sentences(given, message):
+    with pytest.raises(ValueError, match=message):
+        Tagger().fit(given, TAGS)
+
+
+def test_one_sentence_is_asked_for(tagger):
+    with pytest.raises(ValueError, match="one sentence only where a single one is asked for"):
+        tagger.distribution(WORDS[:2])

@@ -5,6 +5,7 @@ Whatever it is, a sentence has a length, its number of words, once it went throu
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -40,13 +41,21 @@ def listed(sentences: Iterable[Any], first: int = 0) -> list[Any]:
     [['the', 'dog'], ['yes']]
     >>> listed(["the", "dog"])
     Traceback (most recent call last):
-    ValueError: sentence 0 is the text 'the'; expected a list of tokens. Split it into words first.
+    ValueError: sentence 0 is the text 'the'; expected a list of tokens. Split it into words, or ...
     """
-    if isinstance(sentences, str | bytes | Mapping | Sentence) or has_columns(sentences):
+    kind = type(sentences).__name__
+    if isinstance(sentences, str | bytes | PathLike):
         raise ValueError(
-            f"a single {type(sentences).__name__} came; expected a list of sentences. Put it into "
-            "a list of one."
+            f"a single {kind} came; expected a list of sentences. Read a file with "
+            "partita.data.read_sentences; split a text into words, and put them into a list of one."
         )
+    if isinstance(sentences, Mapping | Sentence) or has_columns(sentences):
+        raise ValueError(
+            f"a single {kind} came; expected a list of sentences. Put it into a list of one, or "
+            "cut it into sentences."
+        )
+    if not isinstance(sentences, Iterable):
+        raise ValueError(f"something of the type {kind} came; expected a list of sentences.")
     return [_with_length(each, index) for index, each in enumerate(sentences, first)]
 
 
@@ -57,7 +66,7 @@ def _with_length(sentence: Any, index: int) -> Any:
     if isinstance(sentence, str | bytes):
         raise ValueError(
             f"sentence {index} is the text {sentence[:SHOWN]!r}; expected a list of tokens. Split "
-            "it into words first."
+            "it into words, or, if this is one sentence, put it into a list of one."
         )
     if isinstance(sentence, Mapping | Set):
         raise ValueError(

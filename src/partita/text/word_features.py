@@ -46,7 +46,7 @@ class WordFeatures(ABC):
         if words.form != self.form and len(words.n_words):
             raise ValueError(
                 f"{GIVEN[words.form]} came; this model was trained on {GIVEN[self.form]}. Give it "
-                "the same kind."
+                "the same kind, and one sentence only where a single one is asked for."
             )
         return self.encode(words)
 

@@ -141,6 +141,8 @@ def trees_of(
 
     What is not given is taken from the columns HEAD and DEPREL, where sentences have them.
     """
+    heads = None if heads is None else list(heads)
+    labels = None if labels is None else list(labels)
     _check_counts(sentences, heads, labels)
     columns = [_columns(sentence, index) for index, sentence in enumerate(sentences)]
     found = []

@@ -1,6 +1,6 @@
 """Segmenters from files: features of words and of whole segments are counted block by block."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from partita.estimators.tagging.from_files import (
     tag_set,
 )
 from partita.estimators.tagging.material import held_out_lessons
-from partita.estimators.tagging.tags import Tags
+from partita.estimators.tagging.tags import HeldOutTags
 from partita.text.columns import Column
 from partita.text.hashing import States
 from partita.text.merging import MergedCounts
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def fit_from_files(
     options: "Segmenter",
     files: SentenceFiles,
-    held_out: tuple[Sequence[Any], Tags | None] | None,
+    held_out: HeldOutTags | None,
 ) -> tuple[SegmentModel, TrainingResult, str]:
     """A model, its weights, and what they were learnt from."""
     check_files(options)
@@ -65,7 +65,7 @@ def fit_from_files(
         stored = blocks.batches(encoder, (model, columns, course))
         judge = None
         if held_out is not None:
-            judge = held_out_lessons(model, *held_out, columns.tags, knowing)
+            judge = held_out_lessons(model, held_out, columns.tags, knowing)
         way = RunPlan(options, options.chosen_optimiser(l1=options.l1), options.penalty)
         training = learn_stored(stored, course, way, None, judge)
     return model, training, blocks.learnt_from(files)

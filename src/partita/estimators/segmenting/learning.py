@@ -20,7 +20,7 @@ from partita.estimators.tagging.learning import (
     sorted_pieces,
 )
 from partita.estimators.tagging.material import TagMaterial, held_out_lessons
-from partita.estimators.tagging.tags import Tags, TagSet
+from partita.estimators.tagging.tags import HeldOutTags, TagSet
 from partita.text.segment_features import SegmentFeatures, Segments
 from partita.text.words import Words, read_words
 from partita.training import TrainingResult
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def fit_segmenter(
     options: "Segmenter",
     material: TagMaterial,
-    held_out: tuple[Sequence[Any], Tags | None] | None,
+    held_out: HeldOutTags | None,
 ) -> tuple[SegmentModel, TrainingResult]:
     """A model and its weights; `held_out` says when to stop."""
     words = read_words(material.sentences, columns_of(options, material.sentences))
@@ -62,7 +62,7 @@ def fit_segmenter(
     if held_out is not None:
         judge = held_out_lessons(
             model,
-            *held_out,
+            held_out,
             options.tag_column,
             lambda tags, where: SegmentKnowledge.of(spelling, tags, where),
         )

@@ -29,7 +29,7 @@ from partita.estimators.tagging.described import DescribedWords
 from partita.estimators.tagging.explanations import TagExplanation
 from partita.estimators.tagging.material import sorted_material, tag_facts
 from partita.estimators.tagging.questions import TagEstimator
-from partita.estimators.tagging.tags import Tags
+from partita.estimators.tagging.tags import HeldOutTags, Tags
 from partita.features.segments import role_counts
 from partita.kept import kept_array, kept_texts
 from partita.text.learning import restored_features, stored_features
@@ -107,17 +107,17 @@ class Segmenter(DescribedWords, TagEstimator, Penalties, Descent, Uncertainty):
         tags: Tags | None = None,
         *,
         unlabelled: Iterable[Any] = (),
-        held_out: tuple[Sequence[Any], Tags | None] | None = None,
+        held_out: HeldOutTags | None = None,
         sample_weight: Sequence[float] | None = None,
     ) -> Self:
         """Learn from sentences with tags, and from `unlabelled` ones.
 
-        Without `tags`, they are taken from `tag_column`. Of `SentenceFiles`
-        (`partita.data.files`) each worker reads its own part. `sample_weight` has a number for each
-        sentence. With `held_out`, a pair of sentences and tags (or None, as for `tags`), training
-        stops after `patience` iterations that did not lower the number of wrong segments to be
-        expected there, and the best weights on the way are kept. Ctrl-C ends the training, and
-        keeps the best so far.
+        Without `tags`, they are taken from `tag_column`. Of `SentenceFiles` (`partita.data.files`)
+        each worker reads its own part. `sample_weight` has a number for each sentence. With
+        `held_out`, a pair of sentences and tags (or sentences with `tag_column`), training stops
+        after `patience` iterations that did not lower the number of wrong segments to be expected
+        there, and the best weights on the way are kept. Ctrl-C ends the training, and keeps the
+        best so far.
         """
         self._begin()
         if isinstance(sentences, SentenceFiles):

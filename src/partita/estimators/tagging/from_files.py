@@ -29,7 +29,7 @@ from partita.estimators.tagging.material import (
     held_out_lessons,
     known_by_tags,
 )
-from partita.estimators.tagging.tags import Tags, TagSet
+from partita.estimators.tagging.tags import HeldOutTags, TagSet
 from partita.text.column_views import ColumnViews
 from partita.text.extraction import KeyCounts, TemplateFeatures, count_keys, views_of
 from partita.text.fields import Template
@@ -60,7 +60,7 @@ REFUSED = ("entropy_weight", "share_weight", "constraints", "class_weights")
 def fit_from_files(
     options: "Tagger",
     files: SentenceFiles,
-    held_out: tuple[Sequence[Any], Tags | None] | None,
+    held_out: HeldOutTags | None,
 ) -> tuple[ChainModel, TrainingResult, str]:
     """A model, its weights, and what they were learnt from."""
     check_files(options)
@@ -83,7 +83,7 @@ def fit_from_files(
         knowing = partial(TagKnowledge.of, model.tags)
         encoder = TagEncoder(model, columns, described.lexicon, course, knowing, most)
         stored = blocks.batches(encoder, (model, columns, course, most))
-        judge = None if held_out is None else held_out_lessons(model, *held_out, columns.tags)
+        judge = None if held_out is None else held_out_lessons(model, held_out, columns.tags)
         way = RunPlan(options, options.chosen_optimiser(usual, l1=options.l1), options.penalty)
         start = first_weights(options, model)
         training = learn_stored(stored, course, way, start, judge, is_local=model.is_local)

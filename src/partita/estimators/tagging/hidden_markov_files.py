@@ -29,7 +29,7 @@ from partita.estimators.tagging.hidden_markov_learning import (
 from partita.estimators.tagging.hidden_markov_model import HiddenMarkovModel, tag_names
 from partita.estimators.tagging.hidden_markov_runs import LearntHiddenMarkov
 from partita.estimators.tagging.material import held_out_lessons, known_by_tags
-from partita.estimators.tagging.tags import Tags, TagSet
+from partita.estimators.tagging.tags import HeldOutTags, TagSet
 from partita.text.word_symbols import WordSymbols
 from partita.text.words import Words, default_columns
 from partita.training.batches import Batch
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def fit_from_files(
     options: "HiddenMarkovTagger",
     files: SentenceFiles,
-    held_out: tuple[Sequence[Any], Tags | None] | None,
+    held_out: HeldOutTags | None,
 ) -> tuple[LearntHiddenMarkov, str]:
     """A model with its probabilities, and what they were learnt from."""
     _check(options)
@@ -64,7 +64,7 @@ def fit_from_files(
         starts = starts_of(options, model, tallies)
         judge = None
         if held_out is not None:
-            judge = held_out_lessons(model, *held_out, options.tag_column)
+            judge = held_out_lessons(model, held_out, options.tag_column)
         encoder = _EvidenceEncoder(columns, model, starts)
         stored = blocks.batches(encoder, (model, columns, starts.weight))
         return maximised(options, model, starts, stored, judge), blocks.learnt_from(files)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from partita.estimators.tagging.hidden_markov_runs import (
 )
 from partita.estimators.tagging.hidden_markov_weights import fit_weights
 from partita.estimators.tagging.material import TagMaterial, held_out_lessons
-from partita.estimators.tagging.tags import Tags, TagSet
+from partita.estimators.tagging.tags import HeldOutTags, TagSet
 from partita.objectives.evidence import Evidence
 from partita.text.sentences import read_tokens
 from partita.text.word_symbols import WordSymbols
@@ -49,7 +49,7 @@ MOST_ITERATIONS = 100
 def fit_hidden_markov(
     options: "HiddenMarkovTagger",
     material: TagMaterial,
-    held_out: tuple[Sequence[Any], Tags | None] | None,
+    held_out: HeldOutTags | None,
 ) -> LearntHiddenMarkov:
     """Counts of what is labelled; expectation-maximisation for the rest."""
     dictionary = options.dictionary or {}
@@ -61,7 +61,7 @@ def fit_hidden_markov(
     tags = TagSet(tag_names(material.tags, dictionary, options.n_tags))
     symbols = WordSymbols.learn(end_to_end(words), options.min_count)
     model = HiddenMarkovModel(tags, symbols, dictionary, sets)
-    judge = None if held_out is None else held_out_lessons(model, *held_out, options.tag_column)
+    judge = None if held_out is None else held_out_lessons(model, held_out, options.tag_column)
     if options.has_weights:
         return fit_weights(options, model, words, material, judge)
     rows = model.rows(words, material.tags)

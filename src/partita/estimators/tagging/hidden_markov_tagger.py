@@ -25,7 +25,7 @@ from partita.estimators.tagging.hidden_markov_model import Dictionary, HiddenMar
 from partita.estimators.tagging.material import sorted_material, tag_facts
 from partita.estimators.tagging.neighbourhoods import Neighbourhood
 from partita.estimators.tagging.questions import log_evidence
-from partita.estimators.tagging.tags import Tags, TagSet
+from partita.estimators.tagging.tags import HeldOutTags, Tags, TagSet
 from partita.estimators.tagging.word_classes import WordClasses
 from partita.kept import kept_array, kept_texts
 from partita.text.views import find_parts
@@ -180,18 +180,18 @@ class HiddenMarkovTagger(ChainEstimator):
         tags: Tags | None = None,
         *,
         unlabelled: Iterable[Any] = (),
-        held_out: tuple[Sequence[Any], Tags | None] | None = None,
+        held_out: HeldOutTags | None = None,
         sample_weight: Sequence[float] | None = None,
     ) -> Self:
         """Learn from sentences, and from the tags of some, all or none of their words.
 
-        A sentence's tags are None if none is known, else a list with `?` (or None) for words
-        whose tag is not known, or sets of tags one of which is right; those of `unlabelled` are
-        not known. Without `tags` they are taken from `tag_column`, if there is one. Where all tags
-        are known, the model is the counts. Of `SentenceFiles` (`partita.data.files`) each worker
-        reads its own part. Otherwise expectation-maximisation raises the likelihood
-        of everything that is known; it starts from the model of the sentences that are fully
-        labelled, if any are. With `held_out`, a pair of sentences and tags, it ends after
+        A sentence's tags are None if none is known, else a list with `?` (or None) for words whose
+        tag is not known, or sets of tags one of which is right; those of `unlabelled` are not
+        known. Without `tags` they are taken from `tag_column`, if there is one. Where all tags are
+        known, the model is the counts. Of `SentenceFiles` (`partita.data.files`) each worker reads
+        its own part. Otherwise expectation-maximisation raises the likelihood of everything that is
+        known; it starts from the model of the sentences that are fully labelled, if any are. With
+        `held_out`, a pair of sentences and tags (or sentences with `tag_column`), it ends after
         `patience` iterations that did not lower the share of wrong tags to be expected there, and
         the best model on the way is kept, be it the first; nothing else says whether unlabelled
         sentences help.

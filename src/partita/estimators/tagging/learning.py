@@ -22,7 +22,7 @@ from partita.estimators.supervision import (
 from partita.estimators.tagging.chain_model import ChainModel, with_boundaries
 from partita.estimators.tagging.expectations import number_constraints, tag_shares
 from partita.estimators.tagging.material import TagKnowledge, TagMaterial, held_out_lessons
-from partita.estimators.tagging.tags import Tags, TagSet
+from partita.estimators.tagging.tags import HeldOutTags, TagSet
 from partita.features.pairs import Pairs
 from partita.objectives import Likelihood
 from partita.text.learning import learn_features
@@ -47,7 +47,7 @@ N_STEPS = 64
 def fit_tagger(
     options: "Tagger",
     material: TagMaterial,
-    held_out: tuple[Sequence[Any], Tags | None] | None,
+    held_out: HeldOutTags | None,
 ) -> tuple[ChainModel, TrainingResult]:
     """A model and its weights; `held_out` says when to stop."""
     words = read_words(material.sentences, columns_of(options, material.sentences))
@@ -76,7 +76,7 @@ def fit_tagger(
         _expectations(options, material, words, tags, knowledge),
         what="tags",
     )
-    judge = None if held_out is None else held_out_lessons(model, *held_out, options.tag_column)
+    judge = None if held_out is None else held_out_lessons(model, held_out, options.tag_column)
     optimiser = options.chosen_optimiser(usual, l1=options.l1, is_convex=lessons.is_convex)
     way = RunPlan(options, optimiser, options.penalty)
     return model, learn(lessons, way, first_weights(options, model), judge)

@@ -12,9 +12,9 @@ from partita.data.schemes import UNKNOWN
 from partita.estimators.explain import Cell, run_facts
 from partita.estimators.pieces import Piece, PieceModel
 from partita.estimators.supervision import Knowledge, Known, Lessons
-from partita.estimators.tagging.tags import Tags, TagSet, checked_tags, tags_of
+from partita.estimators.tagging.tags import HeldOutTags, Tags, TagSet, checked_tags, tags_of
 from partita.objectives import known_tags
-from partita.text.sentences import listed, where
+from partita.text.sentences import has_columns, listed, where
 from partita.training import TrainingResult
 
 
@@ -84,7 +84,9 @@ def sorted_material(
 ) -> TagMaterial:
     """Sentences that have words, in the order: all tags known, some, none; else as they came."""
     sentences, unlabelled = listed(sentences), listed(unlabelled)
-    given = tags_of(sentences, tags, tag_column) or [None] * len(sentences)
+    given = tags_of(sentences, tags, tag_column)
+    if given is None:
+        given = [None] * len(sentences)
     labels = checked_tags(sentences, given) + [[UNKNOWN] * len(each) for each in unlabelled]
     kinds = [known_by_tags(each) for each in labels]
     order = [index for index in np.argsort(kinds, kind="stable").tolist() if len(labels[index])]
@@ -185,15 +187,18 @@ def restricting(tags: TagSet, given: Sequence[Any], place: str) -> BoolArray:
 
 def held_out_lessons(
     model: TagModel,
-    sentences: Sequence[Any],
-    tags: Tags | None,
+    held_out: HeldOutTags,
     tag_column: str | None,
     knowing: Callable[[list[list[Any]], list[str]], Knowledge] | None = None,
 ) -> Lessons:
     """Sentences to judge by; a tag that training never saw is wrong in any case, and left out.
 
+    `held_out` is a pair of sentences and tags, or sentences with columns, `tag_column` among them.
     `knowing` makes knowledge of tags and places for messages; by default that of chains.
     """
+    is_pair = len(held_out) == 2 and not has_columns(held_out[0])
+    sentences, tags = held_out if is_pair else (held_out, None)
+    sentences = listed(sentences)
     given = tags_of(sentences, tags, tag_column)
     if given is None:
         raise ValueError(

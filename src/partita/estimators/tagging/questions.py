@@ -154,7 +154,7 @@ class TagEstimator(Estimator, Runs):
 
     def score(
         self,
-        sentences: Sequence[Any],
+        sentences: Iterable[Any],
         tags: Tags | None = None,
         sample_weight: Sequence[float] | None = None,
     ) -> float:
@@ -162,6 +162,7 @@ class TagEstimator(Estimator, Runs):
 
         With `sample_weight`, a number for each sentence, each word counts so much.
         """
+        sentences = listed(sentences)
         wanted = [
             [tag if isinstance(tag, str) else UNKNOWN for tag in row]
             for row in self._tags_to_compare(sentences, tags)
@@ -184,11 +185,12 @@ class TagEstimator(Estimator, Runs):
         )
         return TagMarginals(found, self.tags_)
 
-    def log_prob(self, sentences: Sequence[Any], tags: Tags | None = None) -> FloatArray:
+    def log_prob(self, sentences: Iterable[Any], tags: Tags | None = None) -> FloatArray:
         """Log-probability of each sentence's tags; of all that agree with them where some are `?`.
 
         A tag that the model does not know is an error; one that it forbids has -inf.
         """
+        sentences = listed(sentences)
         given = self._tags_to_compare(sentences, tags)
         allowed = self._allowed(sentences, given)
 
@@ -238,6 +240,7 @@ class TagEstimator(Estimator, Runs):
         A sentence without possible tags is an error, unless they need not be `possible`.
         """
         self._check_fitted()
+        fixed = None if fixed is None else list(fixed)
         if isinstance(sentences, Sequence):
             sentences = listed(sentences)
             if fixed is not None:

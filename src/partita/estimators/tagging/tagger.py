@@ -27,7 +27,7 @@ from partita.estimators.tagging.explanations import (
 from partita.estimators.tagging.from_files import fit_from_files
 from partita.estimators.tagging.learning import fit_tagger
 from partita.estimators.tagging.material import sorted_material, tag_facts
-from partita.estimators.tagging.tags import Tags, TagSet
+from partita.estimators.tagging.tags import HeldOutTags, Tags, TagSet
 from partita.features.pairs import Pairs
 from partita.kept import kept_array, kept_offsets, kept_texts
 from partita.text.learning import restored_features, stored_features
@@ -140,18 +140,17 @@ class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
         tags: Tags | None = None,
         *,
         unlabelled: Iterable[Any] = (),
-        held_out: tuple[Sequence[Any], Tags | None] | None = None,
+        held_out: HeldOutTags | None = None,
         sample_weight: Sequence[float] | None = None,
     ) -> Self:
         """Learn from sentences with tags, and from `unlabelled` ones.
 
         Without `tags`, they are taken from `tag_column`; without that, all sentences are
         unlabelled. Of `SentenceFiles` (`partita.data.files`) each worker reads its own part.
-        `sample_weight` has a number for each sentence. With `held_out`, a pair of
-        sentences and tags (or None, as for `tags`), training stops after `patience` iterations
-        that did not lower the share of wrong tags to be expected there, 1 - mean p(tag | sentence),
-        and the best weights on the way are kept. Ctrl-C ends the training, and keeps the best so
-        far.
+        `sample_weight` has a number for each sentence. With `held_out`, a pair of sentences and
+        tags (or sentences with `tag_column`), training stops after `patience` iterations that did
+        not lower the share of wrong tags to be expected there, 1 - mean p(tag | sentence), and the
+        best weights on the way are kept. Ctrl-C ends the training, and keeps the best so far.
         """
         self._begin()
         if isinstance(sentences, SentenceFiles):

@@ -21,11 +21,16 @@ Tag = str | AbstractSet[str] | None
 """A tag, `?` or None for one that is not known, or a set of tags one of which is right."""
 Tags = Sequence[Sequence[Tag] | None]
 """The tags of each sentence; None for a sentence of which nothing is known."""
+HeldOutTags = tuple[Iterable[Any], Tags | None] | Sequence[Any]
+"""Sentences to judge by and their tags (None for those of a column), or the sentences alone."""
 
 
-def checked_tags(sentences: Sequence[Any], tags: Tags) -> list[list[Any]]:
-    """A tag (or set of tags) for every word of every sentence; what is missing is an error."""
-    sentences = listed(sentences)
+def checked_tags(sentences: Iterable[Any], tags: Iterable[Any]) -> list[list[Any]]:
+    """A tag (or set of tags) for every word of every sentence; what is missing is an error.
+
+    Tags come as sentences do: lists, arrays, series, generators.
+    """
+    sentences, tags = listed(sentences), list(tags)
     if len(sentences) != len(tags):
         raise ValueError(
             f"{len(sentences)} sentences came with tags for {len(tags)}; expected as many."
@@ -39,6 +44,7 @@ def checked_tags(sentences: Sequence[Any], tags: Tags) -> list[list[Any]]:
                 f"the tags of {where(sentence, index)} are the text {given[:40]!r}; expected a "
                 "list of tags."
             )
+        given = list(given)
         if len(sentence) != len(given):
             raise ValueError(
                 f"{where(sentence, index)} has {len(sentence)} words and {len(given)} tags; "
@@ -61,10 +67,14 @@ def _checked_tag(tag: Any, sentence: Any, index: int) -> Any:
     )
 
 
-def tags_of(sentences: Sequence[Any], tags: Tags | None, tag_column: str | None) -> Tags | None:
+def tags_of(
+    sentences: Sequence[Any], tags: Iterable[Any] | None, tag_column: str | None
+) -> list[Any] | None:
     """The tags that came, or those of a column of the sentences, or None."""
-    if tags is not None or tag_column is None:
-        return tags
+    if tags is not None:
+        return list(tags)
+    if tag_column is None:
+        return None
     for index, sentence in enumerate(sentences):
         if not has_columns(sentence):
             raise ValueError(
