@@ -360,3 +360,46 @@ def test_selection_a_batch_at_a_time(run, strategy):
     expected = run(line)[1]
     assert expected.count("\n\n") >= 1
     assert run(line + " --batch 1")[1] == expected
+
+
+BY_COPIES = """
+import sys
+from partita.cli import main, workers
+from partita.data import text
+workers.LONG, text.PIECE = 1, 150
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def by_copies(line):
+    """The status and the messages of a command that shares out its input among two processes."""
+    command = [sys.executable, "-c", BY_COPIES, *line, "--workers", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    # On a busy machine there may be signs of life.
+    lines = [line for line in done.stderr.split("\n") if not line.startswith("still at work")]
+    return done.returncode, "\n".join(lines)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
+@pytest.mark.parametrize("name", ["train.conllu", "train.txt --names FORM,GOLD"])
+def test_long_files_are_shared_out_among_processes(run, files, tmp_path, name):
+    name, *more = name.split()
+    path, out = tmp_path / name, tmp_path / "out"
+    path.write_text(30 * ((files / name).read_text() + "\n"))
+    line = ["predict", str(files / "tagger.model"), str(path), "--batch", "2", *more]
+    status, expected, said = run(" ".join([*line, "--workers", "1"]))
+    assert by_copies([*line, "-o", str(out)]) == (status, f"{said}Wrote {out}\n")
+    assert out.read_text() == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
+def test_processes_name_the_line_of_a_mistake(files, tmp_path):
+    path, out = tmp_path / "many.conllu", tmp_path / "out"
+    text = 30 * (files / "train.conllu").read_text()
+    path.write_text(f"{text}1\tdog\n\n")
+    status, messages = by_copies(
+        ["predict", str(files / "tagger.model"), str(path), "-o", str(out)]
+    )
+    assert status == 2
+    assert f"{path}, line {text.count(chr(10)) + 1}: found 2 columns" in messages
+    assert not out.exists()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from partita.cli.parser import Parser
 from partita.data.errors import DataError
 from partita.data.formats import FORMATS, Document, count, read_sentences
-from partita.data.streams import stream_documents
+from partita.data.streams import DocumentText, stream_texts
+from partita.data.text import source_name
 from partita.data.tokens import split_at_blanks, tokenise
 
 if TYPE_CHECKING:
@@ -267,25 +268,43 @@ def check_batch(options: Options) -> None:
         raise ValueError(f"--batch is {options.batch}; expected 1 or more.")
 
 
+class Tally:
+    """What was taken from a file so far."""
+
+    def __init__(self) -> None:
+        self.n_sentences = self.n_words = 0
+
+    def add(self, n_sentences: int, n_words: int) -> None:
+        """So many more."""
+        self.n_sentences, self.n_words = self.n_sentences + n_sentences, self.n_words + n_words
+
+    def say(self, source: str) -> None:
+        """For people, at the end."""
+        sentences, words = count(self.n_sentences, "sentence"), count(self.n_words, "word")
+        say(f"Read {source}: {sentences}, {words}")
+
+
 def read_documents(path: str, options: Options) -> Iterator[Document]:
     """The sentences of a file as they come, a batch at a time; says what was taken, at the end."""
+    tally = Tally()
+    for text in read_texts(path, options):
+        for document in text.documents(options.batch):
+            tally.add(len(document), document.n_words)
+            yield document
+    tally.say(source_name(path))
+
+
+def read_texts(path: str, options: Options) -> Iterator[DocumentText]:
+    """The text of a file as it comes, to be parsed by whoever answers; says how it is read."""
     check_batch(options)
-    n_sentences, n_words, source = 0, 0, ""
-    documents = stream_documents(
-        path,
-        format=options.format,
-        names=options.names,
-        most=options.batch,
-        tokeniser=_tokeniser(options),
+    texts = stream_texts(
+        path, format=options.format, names=options.names, tokeniser=_tokeniser(options)
     )
-    for document in documents:
-        if not source:
-            source = document.source
-            say(f"Reading {source}: {document.kind}")
-            _say_tokeniser(document, options)
-        n_sentences, n_words = n_sentences + len(document), n_words + document.n_words
-        yield document
-    say(f"Read {source}: {count(n_sentences, 'sentence')}, {count(n_words, 'word')}")
+    for number, text in enumerate(texts):
+        if number == 0:
+            say(f"Reading {text.document.source}: {text.document.kind}")
+            _say_tokeniser(text.document, options)
+        yield text
 
 
 def read_document(path: str, options: Options) -> Document:

@@ -1,21 +1,31 @@
 """Answers to a long input: a batch at a time, in order, in constant memory, by all workers."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from partita.cli.models import Model
-from partita.cli.options import Argument, Options
+from partita.cli.options import Argument, Options, Tally, read_documents, read_texts
 from partita.cli.parser import Parser
+from partita.data.formats import Document
+from partita.data.streams import DocumentText
+from partita.data.text import source_name
 
 Answer = TypeVar("Answer")
+LONG = 2**21
+"""Bytes of a file from which on it is shared out among processes."""
+MOST_BATCH = 10**4
+"""Sentences of a batch up to which a file may be shared out by its pieces."""
 
 WORKERS = Argument(
     "workers",
     lambda text: int(text) if text.isdigit() else text,
     None,
-    "threads (default: all cores), or ray or ray:4 for a cluster; answers are the same",
+    "threads, or processes for a long file (default: all cores), or ray or ray:4 for a cluster; "
+    "answers are the same",
 )
 
 
@@ -61,6 +71,44 @@ def answered(
         break
     alone = partial(_alone, answer, model, options)
     yield from in_order(alone, ((batch,) for batch in others), workers=workers)
+
+
+def answered_documents(
+    model: Model, answer: Callable[[Model, Document, Options], Answer], options: Options
+) -> Iterator[Answer]:
+    """What `answer` makes of the input, a batch of sentences at a time, in order.
+
+    Reading and writing are Python's work, which threads of a process do one at a time: of a long
+    file several workers are copies of this process, each of which reads, answers and writes pieces.
+    """
+    from partita.training.workers import Workers, can_copy, in_processes
+
+    chosen = Workers.of(options.workers)
+    is_alone = chosen.on_ray or chosen.n_threads == 1 or not can_copy()
+    if is_alone or not _is_long(options.input, options.batch):
+        yield from answered(model, answer, read_documents(options.input, options), options)
+        return
+    model.estimator.set_params(workers=1)
+    tally = Tally()
+
+    def answers(text: DocumentText) -> tuple[list[Answer], int, int]:
+        found = [answer(model, each, options) for each in text.documents(options.batch)]
+        return found, len(text.document), text.document.n_words
+
+    texts = read_texts(options.input, options)
+    # As with a cluster; and what the first answer has to load, the copies have then.
+    here = map(answers, islice(texts, 1))
+    for found, n_sentences, n_words in chain(
+        here, in_processes(answers, ((text,) for text in texts), chosen.n_threads)
+    ):
+        tally.add(n_sentences, n_words)
+        yield from found
+    tally.say(source_name(options.input))
+
+
+def _is_long(path: str, batch: int) -> bool:
+    """Whether a file is worth the start of processes, and may be answered in pieces."""
+    return batch <= MOST_BATCH and os.path.isfile(path) and os.path.getsize(path) >= LONG
 
 
 def _alone(

@@ -7,16 +7,11 @@ that begin with -DOCSTART- belong to no sentence; they are kept, and written bac
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from partita.data.errors import DataError, shown
 from partita.data.sentences import Sentence
-from partita.data.text import (
-    blocks,
-    read_text,
-    shared_text,
-    source_name,
-    write_text,
-)
+from partita.data.text import SharedText, blocks, broken_line, read_text, source_name, write_text
 from partita.files import StrPath
 
 DOCUMENT_START = "-DOCSTART-"
@@ -46,6 +41,7 @@ def parse_columns(
     ('B-NP', 'B-VP')
     """
     sentences: list[Sentence] = []
+    shared = SharedText()
     waiting: list[str] = []
     for first, lines, end in blocks(text, first_line, BLANKS):
         n_before = _n_before(lines)
@@ -56,10 +52,10 @@ def parse_columns(
         rows = lines[n_before:]
         separator = separator or ("\t" if "\t" in rows[0] else " ")
         names = names or [str(number) for number in range(len(_split(rows[0], separator)))]
-        columns = _columns(rows, names, separator, first + n_before, source)
+        cells = shared.of(_cells(rows, names, separator, first + n_before, source))
         sentences.append(
             Sentence(
-                dict(zip(names, columns, strict=True)),
+                {name: tuple(cells[place :: len(names)]) for place, name in enumerate(names)},
                 before=tuple(waiting),
                 separator=separator,
                 end=end,
@@ -91,9 +87,16 @@ def _split(line: str, separator: str) -> list[str]:
     return _BLANKS.split(line) if "  " in line or "\t" in line else line.split(" ")
 
 
-def _columns(
+def _cells(
     lines: Sequence[str], names: Sequence[str], separator: str, start: int, source: str
-) -> list[tuple[str, ...]]:
+) -> list[str]:
+    """The values of all columns of all words, word by word."""
+    width = len(names)
+    if separator == "\t":
+        cells = "\t".join(lines).split("\t")
+        n_right = [line.count("\t") for line in lines].count(width - 1)
+        if n_right == len(lines) and DOCUMENT_START not in cells[::width]:
+            return cells
     rows = [_split(line, separator) for line in lines]
     for index, row in enumerate(rows):
         if row[0] == DOCUMENT_START:
@@ -103,9 +106,9 @@ def _columns(
                 f"found a {DOCUMENT_START} line inside a sentence; expected one before a sentence. "
                 "Put a blank line before it.",
             )
-        if len(row) != len(names):
+        if len(row) != width:
             raise _column_error(row, names, separator, start + index, source)
-    return shared_text(zip(*rows, strict=True))
+    return list(chain.from_iterable(rows))
 
 
 def _column_error(
@@ -143,12 +146,11 @@ def columns_text(sentences: Iterable[Sentence]) -> str:
 
 def _sentence_text(sentence: Sentence) -> str:
     separator = sentence.separator
-    lines = [separator.join(row) for row in zip(*sentence.columns.values(), strict=True)]
-    n_separators = len(sentence.columns) - 1
-    for index, line in enumerate(lines):
-        if line.count(separator) != n_separators or "\n" in line:
-            raise ValueError(
-                f"{sentence.where(index)}: a value contains {separator!r} or a line end, in "
-                f"{shown(line)}; expected values without. Replace it, or use another separator."
-            )
+    lines = list(map(separator.join, zip(*sentence.columns.values(), strict=True)))
+    wrong = broken_line(lines, separator, len(sentence.columns) - 1)
+    if wrong is not None:
+        raise ValueError(
+            f"{sentence.where(wrong)}: a value contains {separator!r} or a line end, in "
+            f"{shown(lines[wrong])}; expected values without. Replace it, or use another separator."
+        )
     return "\n".join([*sentence.before, *lines, sentence.end, *sentence.after, ""])

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from partita.data.errors import DataError, shown
 from partita.data.sentences import Sentence
-from partita.data.text import blocks, read_text, shared_text, source_name, write_text
+from partita.data.text import SharedText, blocks, broken_line, read_text, source_name, write_text
 from partita.files import StrPath
 
 NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -38,9 +38,10 @@ def parse_conllu(text: str, source: str = "<text>", first_line: int = 1) -> list
     (('Dogs',), ('# sent_id = 1',))
     """
     sentences: list[Sentence] = []
+    shared = SharedText()
     for first, lines, _ in blocks(text, first_line):
         if any(lines):
-            sentences.append(_sentence(lines, first, source))
+            sentences.append(_sentence(lines, first, source, shared))
         elif sentences:
             sentences[-1] = replace(sentences[-1], after=tuple(lines))
     if not sentences:
@@ -48,7 +49,7 @@ def parse_conllu(text: str, source: str = "<text>", first_line: int = 1) -> list
     return sentences
 
 
-def _sentence(lines: list[str], first: int, source: str) -> Sentence:
+def _sentence(lines: list[str], first: int, source: str, shared: SharedText) -> Sentence:
     n_before = 0
     while n_before < len(lines) and (not lines[n_before] or lines[n_before].startswith("#")):
         n_before += 1
@@ -60,48 +61,50 @@ def _sentence(lines: list[str], first: int, source: str) -> Sentence:
             f"found a sentence without words, only comments (from line {first}); expected a line "
             "for each word. Remove the comments, or the blank line after them.",
         )
-    rows = [line.split("\t") for line in lines[n_before:]]
-    extras: list[tuple[int, str]] = []
-    if tuple(row[0] for row in rows) != _COUNTED[: len(rows)]:
-        rows, extras = _words_and_extras(rows, start, source)
-    for index, row in enumerate(rows):
-        if len(row) != len(NAMES):
-            line = start + index + sum(position <= index for position, _ in extras)
-            raise _column_error(row, line, source)
-    columns = dict(zip(NAMES, shared_text(zip(*rows, strict=True)), strict=True))
-    return Sentence(
-        columns, tuple(lines[:n_before]), tuple(extras), source=source, first_line=start
-    )
+    words = lines[n_before:]
+    extras: tuple[tuple[int, str], ...] = ()
+    cells = shared.of("\t".join(words).split("\t"))
+    width = len(NAMES)
+    is_plain = [line.count("\t") for line in words].count(width - 1) == len(words)
+    if not is_plain or tuple(cells[::width]) != _COUNTED[: len(words)]:
+        cells, extras = _words_and_extras(words, start, source, shared)
+    columns = {name: tuple(cells[place::width]) for place, name in enumerate(NAMES)}
+    return Sentence(columns, tuple(lines[:n_before]), extras, source=source, first_line=start)
 
 
 def _words_and_extras(
-    rows: list[list[str]], start: int, source: str
-) -> tuple[list[list[str]], list[tuple[int, str]]]:
-    """The rows of words, and the other lines with the number of words before each."""
-    words: list[list[str]] = []
+    lines: list[str], start: int, source: str, shared: SharedText
+) -> tuple[list[str], tuple[tuple[int, str], ...]]:
+    """The cells of all words, and the other lines with the number of words before each."""
+    cells: list[str] = []
     extras: list[tuple[int, str]] = []
-    for line, row in enumerate(rows, start):
-        if row[0] == str(len(words) + 1):
-            words.append(row)
+    n_words = 0
+    for number, line in enumerate(lines, start):
+        row = line.split("\t")
+        if row[0] == str(n_words + 1):
+            if len(row) != len(NAMES):
+                raise _column_error(row, number, source)
+            cells += shared.of(row)
+            n_words += 1
         elif row[0].startswith("#"):
-            extras.append((len(words), "\t".join(row)))
+            extras.append((n_words, line))
         elif len(row) != len(NAMES):
-            raise _column_error(row, line, source)
+            raise _column_error(row, number, source)
         elif _EXTRA_ID.fullmatch(row[0]):
-            extras.append((len(words), "\t".join(row)))
+            extras.append((n_words, line))
         else:
             raise DataError(
                 source,
-                line,
-                f"found the id {shown(row[0])}; expected {len(words) + 1}, since words are "
+                number,
+                f"found the id {shown(row[0])}; expected {n_words + 1}, since words are "
                 "numbered from 1 without gaps (a range such as 1-2 is a multiword token, and 1.1 "
                 "an empty node). A blank line must stand between sentences.",
             )
-    if not words:
+    if not cells:
         raise DataError(
             source, start, "found a sentence without words; expected a line that begins with 1."
         )
-    return words, extras
+    return cells, tuple(extras)
 
 
 def _column_error(row: list[str], line: int, source: str) -> Exception:
@@ -142,15 +145,17 @@ def _sentence_text(sentence: Sentence) -> str:
             f"are {', '.join(NAMES)}. Rename it, or put it into MISC by with_misc."
         )
     n_words = len(sentence)
-    given = {"ID": [str(number) for number in range(1, n_words + 1)], **sentence.columns}
+    given = sentence.columns
+    if "ID" not in given:
+        given = {"ID": tuple(str(number) for number in range(1, n_words + 1)), **given}
     columns = [given.get(name) or (EMPTY,) * n_words for name in NAMES]
-    lines = ["\t".join(row) for row in zip(*columns, strict=True)]
-    for index, line in enumerate(lines):
-        if line.count("\t") != len(NAMES) - 1 or "\n" in line:
-            raise ValueError(
-                f"{sentence.where(index)}: a value contains a tab or a line end, in {shown(line)}; "
-                "CoNLL-U cannot hold it. Replace it, for example by a blank."
-            )
+    lines = list(map("\t".join, zip(*columns, strict=True)))
+    wrong = broken_line(lines, "\t", len(NAMES) - 1)
+    if wrong is not None:
+        raise ValueError(
+            f"{sentence.where(wrong)}: a value contains a tab or a line end, in "
+            f"{shown(lines[wrong])}; CoNLL-U cannot hold it. Replace it, for example by a blank."
+        )
     for position, extra in reversed(sentence.extras):
         lines.insert(position, extra)
     return "\n".join([*sentence.before, *lines, "", *sentence.after, ""])

@@ -81,13 +81,13 @@ def with_tree(
     >>> sentence.column("HEAD"), sentence.column("DEPREL")
     (('2', '0'), ('nsubj', 'root'))
     """
-    numbers = [int(head) for head in heads]
-    if any(not 0 <= head <= len(sentence) for head in numbers):
+    numbers = list(map(int, heads))
+    if numbers and not 0 <= min(numbers) <= max(numbers) <= len(sentence):
         raise ValueError(
             f"{sentence.where()}: the heads {numbers} came; expected 0 for the root or the number "
             f"of a word, 1 to {len(sentence)}."
         )
-    result = sentence.replaced("HEAD", [str(head) for head in numbers])
+    result = sentence.replaced("HEAD", tuple(map(str, numbers)))
     return result if labels is None else result.replaced("DEPREL", list(labels))
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from partita.data.errors import DataError, shown
 from partita.files import StrPath, atomic_writer
@@ -25,16 +25,23 @@ PIECE = 2**20
 _BLANK = re.compile(r"^[ \t]+$", re.MULTILINE)
 
 
-def shared_text(columns: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
-    """Columns of text in which what is equal is one object.
+class SharedText(dict[str, str]):
+    """Texts in which what is equal is one object.
 
     Data repeat few texts many times: a third of the memory, and looking them up is faster.
 
-    >>> [(first, again)] = shared_text([["".join("no"), "".join("no")]])
+    >>> first, again = SharedText().of(["".join("no"), "".join("no")])
     >>> first is again
     True
     """
-    return [tuple(map(sys.intern, column)) for column in columns]
+
+    def __missing__(self, text: str) -> str:
+        self[text] = text
+        return text
+
+    def of(self, texts: Iterable[str]) -> list[str]:
+        """The same texts, as they are shared."""
+        return list(map(self.__getitem__, texts))
 
 
 def source_name(path: StrPath) -> str:
@@ -230,10 +237,14 @@ def blocks(text: str, first: int = 1, blanks: str = "") -> Iterator[tuple[int, l
     >>> list(blocks("a\n\t\nb", blanks=" \t"))
     [(1, ['a'], '\t'), (3, ['b'], '')]
     """
+    if not any(_begins_line(text, blank) for blank in blanks):
+        yield from _empty_line_blocks(text, first)
+        return
     block: list[str] = []
     has_content = False
-    for number, line in enumerate(_lines(text), start=first):
-        is_content = bool(line.strip(blanks) if blanks else line)
+    end = len(text) - text.endswith("\n")
+    for number, line in enumerate(_split(text, "\n", end), start=first):
+        is_content = bool(line.strip(blanks))
         if is_content or not has_content:
             block.append(line)
             has_content = has_content or is_content
@@ -244,14 +255,57 @@ def blocks(text: str, first: int = 1, blanks: str = "") -> Iterator[tuple[int, l
         yield first, block, ""
 
 
-def _lines(text: str) -> Iterator[str]:
-    """The lines of a text, split a piece at a time: all of them at once are twice the text."""
-    end = len(text) - text.endswith("\n")
+def _begins_line(text: str, letter: str) -> bool:
+    return text.startswith(letter) or f"\n{letter}" in text
+
+
+def _empty_line_blocks(text: str, first: int) -> Iterator[tuple[int, list[str], str]]:
+    """Blocks where only empty lines are blank: a split at these, which is the fastest way."""
+    waiting = ""
+    for piece in _split(text, "\n\n", len(text)):
+        block = waiting + piece
+        if not block.strip("\n"):
+            waiting = block + "\n\n"
+            continue
+        if block.endswith("\n"):  # the end of the text
+            block = block[:-1]
+        lines = block.split("\n")
+        yield first, lines, ""
+        first, waiting = first + len(lines) + 1, ""
+    # What waited is no end of a block, but for the last line's own.
+    rest = waiting.removesuffix("\n\n")
+    if rest:
+        yield first, rest.removesuffix("\n").split("\n"), ""
+
+
+def _split(text: str, separator: str, end: int) -> Iterator[str]:
+    """A text as far as its end, split a piece at a time: all of it at once is twice the text."""
     start = 0
-    while (found := text.find("\n", start + PIECE, end)) >= 0:
-        yield from text[start:found].split("\n")
-        start = found + 1
-    yield from text[start:end].split("\n")
+    while (found := text.find(separator, start + PIECE, end)) >= 0:
+        piece = text[start:found]
+        # Of a run of line ends, separators are counted from its beginning.
+        found -= (len(piece) - len(piece.rstrip("\n"))) % len(separator)
+        yield from text[start:found].split(separator)
+        start = found + len(separator)
+    yield from text[start:end].split(separator)
+
+
+def broken_line(lines: Sequence[str], separator: str, n_separators: int) -> int | None:
+    r"""The first of some lines that has more separators than it should, or a line end; or None.
+
+    None of them has fewer.
+
+    >>> broken_line(["a\tb", "a\tb\tc"], "\t", 1)
+    1
+    """
+    text = "\n".join(lines)
+    if text.count(separator) == len(lines) * n_separators and text.count("\n") == len(lines) - 1:
+        return None
+    return next(
+        index
+        for index, line in enumerate(lines)
+        if line.count(separator) != n_separators or "\n" in line
+    )
 
 
 def without_blanks(text: str) -> str:

@@ -1,8 +1,14 @@
 """Who works: threads of this process, or the workers of a Ray cluster. Only here is it decided."""
 
+import ctypes
+import gc
+import multiprocessing
+import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -10,6 +16,8 @@ from partita.training.threads import n_cores
 
 Result = TypeVar("Result")
 
+SIGNAL_AT_DEATH_OF_PARENT = 1
+"""What Linux calls PR_SET_PDEATHSIG."""
 AHEAD = 2
 """Results that are worked out, beside those in work, before the first of them is taken."""
 
@@ -89,10 +97,61 @@ def in_order(
             yield function(*group)
     else:
         with ThreadPoolExecutor(chosen.n_workers) as pool:
-            waiting: deque[Future[Result]] = deque()
-            for group in arguments:
-                waiting.append(pool.submit(function, *group))
-                if len(waiting) >= chosen.n_threads + AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            yield from _in_pool(pool, function, arguments, chosen.n_threads)
+
+
+def in_processes(
+    function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], n_processes: int
+) -> Iterator[Result]:
+    """As `in_order`, by copies of this process: for what threads do one at a time.
+
+    The copies have all that there is in memory now, which costs no more memory until it is
+    changed; arguments and results are what Python can send to another process. Only where
+    `can_copy`.
+    """
+    pool = ProcessPoolExecutor(
+        n_processes, multiprocessing.get_context("fork"), _begin_copy, (function,)
+    )
+    try:
+        yield from _in_pool(pool, _by_copy, arguments, n_processes)
+    except BrokenProcessPool:
+        raise MemoryError("a process that worked for this one was killed") from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def can_copy() -> bool:
+    """Whether a process can be copied as it stands, which is safe on Linux alone."""
+    return sys.platform == "linux"
+
+
+_copied: list[Callable[..., Any]] = []
+"""In a copy of this process, the function that it works out."""
+
+
+def _begin_copy(function: Callable[..., Any]) -> None:
+    _copied.append(function)
+    # What is there stays: looking for garbage in it would only copy its memory.
+    gc.freeze()
+    # Ctrl-C reaches all of them, and is the first one's to heed; none outlives that one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ctypes.CDLL(None).prctl(SIGNAL_AT_DEATH_OF_PARENT, signal.SIGKILL)
+
+
+def _by_copy(*arguments: Any) -> Any:
+    return _copied[0](*arguments)
+
+
+def _in_pool(
+    pool: Executor,
+    function: Callable[..., Result],
+    arguments: Iterable[tuple[Any, ...]],
+    n_workers: int,
+) -> Iterator[Result]:
+    waiting: deque[Future[Result]] = deque()
+    for group in arguments:
+        waiting.append(pool.submit(function, *group))
+        if len(waiting) >= n_workers + AHEAD:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()

@@ -16,8 +16,8 @@ from partita.cli.answers import (
 from partita.cli.families import Family
 from partita.cli.labels import fixed_tags
 from partita.cli.models import Model, tag_column
-from partita.cli.options import BATCH, READING, Argument, Options, read_documents, say_once
-from partita.cli.workers import answered
+from partita.cli.options import BATCH, READING, Argument, Options, say_once
+from partita.cli.workers import answered_documents
 from partita.data.conllu import with_misc
 from partita.data.formats import Document, sentences_text
 from partita.data.schemes import SCHEMES, Scheme, convert, recognise_scheme
@@ -49,8 +49,7 @@ Values = Sequence[Sequence[str]]
 def run(model: Model, options: Options) -> None:
     """Predict and write."""
     check_counts(options, ("k_best", "span_entropy"))
-    documents = read_documents(options.input, options)
-    write_pieces(options.output, answered(model, _answered, documents, options))
+    write_pieces(options.output, answered_documents(model, _answered, options))
 
 
 def _answered(model: Model, document: Document, options: Options) -> str:

@@ -16,7 +16,7 @@ from partita.cli.answers import (
 from partita.cli.drawings import DRAW, check_directory, save_drawings
 from partita.cli.families import Family
 from partita.cli.models import Model
-from partita.cli.options import BATCH, READING, Argument, Options, read_documents
+from partita.cli.options import BATCH, READING, Argument, Options
 from partita.cli.treebanks import (
     CROSSING,
     RESCORER,
@@ -26,10 +26,10 @@ from partita.cli.treebanks import (
     read_arcs,
     words_of,
 )
-from partita.cli.workers import answered
+from partita.cli.workers import answered_documents
 from partita.data.conllu import EMPTY, with_misc
 from partita.data.dependencies import with_tree
-from partita.data.formats import sentences_text
+from partita.data.formats import Document, sentences_text
 from partita.data.sentences import Sentence
 from partita.data.text import write_pieces
 
@@ -67,13 +67,12 @@ def run(model: Model, options: Options) -> None:
     if options.draw or options.required or options.forbidden:
         # These number the sentences of the whole file.
         options.batch = sys.maxsize
-    documents = read_documents(options.input, options)
-    batches = map(words_of, documents)
-    write_pieces(options.output, answered(model, _answered, batches, options))
+    write_pieces(options.output, answered_documents(model, _answered, options))
 
 
-def _answered(model: Model, sentences: Sequence[Sentence], options: Options) -> str:
+def _answered(model: Model, document: Document, options: Options) -> str:
     """The text of some sentences with what was asked about them."""
+    sentences = words_of(document)
     trees: Trees = model.estimator.predict(
         sentences,
         decoder=options.decoder,
