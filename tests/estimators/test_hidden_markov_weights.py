@@ -29,17 +29,35 @@ SENTENCES = [["the", "sea", "the"], ["talked"], ["sea", "walked", "walked"]]
 LABELS = [["?", "B", "?"], ["?"], ["?", "A", "C"]]
 
 
+COUNTS = {"walked": 2, "talked": 1, "the": 2, "sea": 2}
+
+
 @pytest.fixture
 def features():
     model = HiddenMarkovModel(TagSet(TAGS), WordSymbols(VOCABULARY, []), DICTIONARY)
     return EmissionFeatures(model, ["suffix2", "capital"])
 
 
+@pytest.fixture
+def by_frequency(features):
+    options = {"counts": COUNTS, "own_count": 2, "by_frequency": True}
+    return EmissionFeatures(features.model, ["suffix2", "capital"], **options)
+
+
+@pytest.fixture(params=["features", "by_frequency"])
+def either(request):
+    return request.getfixturevalue(request.param)
+
+
 def table_by_hand(features, weights):
     """Scores of emissions, transitions and start from the names of the features."""
     words, transitions, start = np.split(weights, [-12, -3])
     words = dict(zip(features.names, words.reshape(-1, 3), strict=True))
-    emissions = {word: words[word] + words.get(f"suffix2={word[-2:]}", 0.0) for word in VOCABULARY}
+    base = np.log([COUNTS[word] if features.base.any() else 1 for word in VOCABULARY])
+    emissions = {
+        word: log_count + words.get(word, np.zeros(3)) + words.get(f"suffix2={word[-2:]}", 0.0)
+        for word, log_count in zip(VOCABULARY, base, strict=True)
+    }
     return emissions, transitions.reshape(3, 3), start
 
 
@@ -108,10 +126,10 @@ def test_contrast_by_enumeration(features, neighbourhood, weighted):
     assert gradient @ direction == pytest.approx(slope / 2e-5, abs=1e-6)
 
 
-def test_features_by_enumeration(features):
+def test_features_by_enumeration(either):
     rng = np.random.default_rng(1)
-    weights = rng.normal(size=features.n_weights)
-    emissions, transitions, start = table_by_hand(features, weights)
+    weights = rng.normal(size=either.n_weights)
+    emissions, transitions, start = table_by_hand(either, weights)
     rows = np.array([emissions[word] for word in VOCABULARY])
     rows[2, 1:], rows[3, 0] = -np.inf, -np.inf
     rows -= np.logaddexp.reduce(rows, axis=0)
@@ -122,9 +140,9 @@ def test_features_by_enumeration(features):
     )
     pairs = zip(SENTENCES, LABELS, strict=True)
     expected = -sum(log_sum(table, words, labels) for words, labels in pairs)
-    pieces = features.model.pieces(features.model.rows(SENTENCES, LABELS))
+    pieces = either.model.pieces(either.model.rows(SENTENCES, LABELS))
     batches = [piece.batch({"Evidence": None}, None) for piece in pieces]
-    corpus = LogLinearCorpus(build_corpus(Evidence(), batches), features.log_linear)
+    corpus = LogLinearCorpus(build_corpus(Evidence(), batches), either.log_linear)
     loss, gradient = corpus.value_and_gradient(weights)
     assert loss == pytest.approx(expected, abs=1e-9)
     direction = rng.normal(size=weights.shape)
@@ -132,22 +150,51 @@ def test_features_by_enumeration(features):
     assert gradient @ direction == pytest.approx(slope / 2e-5, abs=1e-6)
 
 
-def test_tables_are_those_of_the_features(features):
-    weights = np.random.default_rng(2).normal(size=features.n_weights)
-    model = features.model
-    own = features.weights_of(model, weights, normalised=True)
-    np.testing.assert_allclose(own, features.log_linear.log_probabilities(weights), atol=1e-12)
+def test_tables_are_those_of_the_features(either):
+    weights = np.random.default_rng(2).normal(size=either.n_weights)
+    model = either.model
+    own = either.weights_of(model, weights, normalised=True)
+    np.testing.assert_allclose(own, either.log_linear.log_probabilities(weights), atol=1e-12)
     # Rare words become a class, which has what they have together.
     small = HiddenMarkovModel(model.tags, WordSymbols(["the", "sea"], ["lower-ed"]), {})
     start, transitions, emissions = small.layout.split(
-        features.weights_of(small, weights, normalised=False)
+        either.weights_of(small, weights, normalised=False)
     )
-    table = table_by_hand(features, weights)
+    table = table_by_hand(either, weights)
     np.testing.assert_allclose(start, table[2])
     np.testing.assert_allclose(transitions, table[1])
     np.testing.assert_allclose(emissions[0], table[0]["the"])
     both = np.logaddexp(table[0]["walked"], table[0]["talked"])
     np.testing.assert_allclose(emissions[2], both)
+
+
+def test_rare_words_have_no_weight_of_their_own(features, by_frequency):
+    assert features.names == [*VOCABULARY, "suffix2=ed"]
+    assert by_frequency.names == ["walked", "the", "sea", "suffix2=ed"]
+    # Without weights tags have the words that they may have as often as the text does.
+    found = by_frequency.log_linear.log_probabilities(np.zeros(by_frequency.n_weights))
+    _, _, emissions = by_frequency.model.layout.split(np.exp(found))
+    expected = np.array([[2, 2, 2], [1, 1, 1], [2, 0, 0], [0, 2, 2]]) / 5
+    np.testing.assert_allclose(emissions, expected, atol=1e-12)
+
+
+def test_words_in_capitals_that_are_as_often_in_lower_case():
+    words = ["The", "the", "Sea", "sea", "Amsterdam"]
+    model = HiddenMarkovModel(TagSet(["A"]), WordSymbols(words, []), {})
+    counts = dict(zip(words, [3, 3, 4, 3, 1], strict=True))
+    features = EmissionFeatures(
+        model, ["capital", "lower.suffix1"], counts=counts, fold_case=True, own_count=5
+    )
+    # "The" is "the", six times in all, but "Sea" is more often in capitals.
+    shared = ["lower.suffix1=e", "capital=first", "lower.suffix1=a"]
+    assert features.names == ["the", *shared]
+    assert [features.words[i : i + 1].ids.tolist() for i in range(5)] == [
+        [0, 1],
+        [0, 1],
+        [2, 3],
+        [3],
+        [2],
+    ]
 
 
 # Words in -s and words in -ed take turns; "dogs" and "barked" are in the dictionary.
@@ -160,6 +207,7 @@ SMALL = {"dogs": ["N"], "barked": ["V"], "walked": ["N", "V"], "cats": ["N", "V"
     [
         {"features": "usual"},
         {"features": ["suffix1"], "min_count": 1},
+        {"features": "usual", "base": "frequency", "fold_case": True, "own_count": 3},
         {"features": "usual", "neighbourhood": "trans1"},
         {"neighbourhood": "length"},
     ],
@@ -208,6 +256,15 @@ def test_what_makes_no_sense():
         HiddenMarkovTagger(n_tags=2, features=["sufix3"]).fit(FRAMES)
     with pytest.raises(ValueError, match="'usual', a list of names"):
         HiddenMarkovTagger(n_tags=2, features="suffix3").fit(FRAMES)
+    with pytest.raises(ValueError, match="base='frequency' came without features"):
+        HiddenMarkovTagger(n_tags=2, base="frequency").fit(FRAMES)
+    with pytest.raises(ValueError, match="beside a neighbourhood"):
+        HiddenMarkovTagger(
+            n_tags=2, base="frequency", features="usual", neighbourhood="trans1"
+        ).fit(FRAMES)
+    for options in ({"own_count": 5}, {"fold_case": True}):
+        with pytest.raises(ValueError, match="came without features, which it is about"):
+            HiddenMarkovTagger(n_tags=2, **options).fit(FRAMES)
     table = EmissionFeatures(
         HiddenMarkovModel(TagSet(["A"]), WordSymbols(["a"], []), {}), []
     ).log_linear

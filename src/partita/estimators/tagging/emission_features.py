@@ -34,7 +34,11 @@ class EmissionFeatures:
 
     The score of a word with a tag is the weight of the word itself and of all that `views` see of
     it, each with the tag; transitions and first tags have a weight each. The weights are
-    (n_attributes, s), (s, s) and (s,), end to end.
+    (n_attributes, s), (s, s) and (s,), end to end. `counts` say how often each word occurs.
+    Where case is folded, a word that occurs as often in lower case, or more, has the features of
+    that; words that then occur less than `own_count` times have no weight of their own; and where
+    words are `by_frequency` the logarithm of its count is part of a word's score, so that without
+    any weights a tag has words as often as the text does.
 
     >>> from partita.estimators.tagging.tags import TagSet
     >>> from partita.text.word_symbols import WordSymbols
@@ -55,26 +59,45 @@ class EmissionFeatures:
         model: HiddenMarkovModel,
         views: Sequence[str],
         classes: Mapping[str, str] = NO_CLASSES,
+        *,
+        counts: Mapping[str, int] | None = None,
+        fold_case: bool = False,
+        own_count: int = 1,
+        by_frequency: bool = False,
     ) -> None:
         self.model = model
         words = model.symbols.words
+        counts = dict.fromkeys(words, 1) if counts is None else counts
+        occurrences = np.array([counts[word] for word in words], dtype=np.float64)
+        self.base: FloatArray = np.log(occurrences) if by_frequency else np.zeros(len(words))
+        """Scores of words without any weights."""
+        known_as = _folded(words, counts) if fold_case else words
+        totals: Counter[str] = Counter()
+        for name, word in zip(known_as, words, strict=True):
+            totals[name] += counts[word]
+        own = [name for name, n in totals.items() if n >= own_count]
         functions = {view: find_parts(view) for view in views}
         seen = [
             [f"{view}={part}" for view, see in functions.items() for part in see(word)]
-            for word in words
+            for word in known_as
         ]
         for word, names in zip(words, seen, strict=True):
             if word.lower() in classes:
                 names.append(f"class={classes[word.lower()]}")
         # What only one word has says no more than the word itself.
-        counts = Counter(name for names in seen for name in names)
-        shared = [name for name, count in counts.items() if count > 1]
-        self.names = [*words, *shared]
-        numbers = {name: number for number, name in enumerate(shared, start=len(words))}
+        n_words_with = Counter(name for names in seen for name in names)
+        shared = [name for name, n in n_words_with.items() if n > 1]
+        self.names = [*own, *shared]
+        # A view is named with an equals sign, which a word may have: two tables.
+        of_words = {name: number for number, name in enumerate(own)}
+        of_views = {name: number for number, name in enumerate(shared, start=len(own))}
         self.words = Attributes.from_lists(
             [
-                [number, *(numbers[name] for name in names if name in numbers)]
-                for number, names in enumerate(seen)
+                [
+                    *([of_words[word]] if word in of_words else ()),
+                    *(of_views[name] for name in names if name in of_views),
+                ]
+                for word, names in zip(known_as, seen, strict=True)
             ]
         )
 
@@ -95,14 +118,15 @@ class EmissionFeatures:
         layout = self.model.layout
         s, n_parts = layout.n_tags, layout.shape[0] * layout.n_tags
         starts = np.arange(layout.n_symbols) * s
-        row, tag = np.nonzero(~layout.allowed)
+        emissions = np.where(layout.allowed, self.base[:, None], -np.inf).ravel()
+        fixed = np.flatnonzero(emissions)
         one = Attributes.from_lists([[0]])
         return JoinedFeatures(
             [
                 RowFeatures(self.words, starts, s, self.n_attributes, n_parts),
                 RowFeatures(one, [layout.n_attributes * s], s * s, 1, n_parts),
                 RowFeatures(one, [layout.n_symbols * s], s, 1, n_parts),
-                FixedScores(n_parts, row * s + tag, np.full(len(row), -np.inf)),
+                FixedScores(n_parts, fixed, emissions[fixed]),
             ]
         )
 
@@ -132,7 +156,8 @@ class EmissionFeatures:
         of_words = RowFeatures(self.words, starts, s, self.n_attributes, len(starts) * s)
         emissions = np.full((layout.n_symbols, s), -np.inf)
         numbers = model.symbols.numbers(self.model.symbols.words)
-        np.logaddexp.at(emissions, numbers, of_words.scores(words).reshape(-1, s))
+        scores = of_words.scores(words).reshape(-1, s) + self.base[:, None]
+        np.logaddexp.at(emissions, numbers, scores)
         emissions[~layout.allowed] = -np.inf
         transitions = transitions.reshape(s, s)
         if not normalised:
@@ -140,6 +165,15 @@ class EmissionFeatures:
         return layout.weights(
             _log_softmax(start, 0), _log_softmax(transitions, 1), _log_softmax(emissions, 0)
         )
+
+
+def _folded(words: Sequence[str], counts: Mapping[str, int]) -> list[str]:
+    """In lower case what occurs so as often, or more."""
+    lower = [word.lower() for word in words]
+    return [
+        small if counts.get(small, 0) >= counts[word] else word
+        for small, word in zip(lower, words, strict=True)
+    ]
 
 
 def _log_softmax(scores: FloatArray, axis: int) -> FloatArray:

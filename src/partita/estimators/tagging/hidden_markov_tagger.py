@@ -123,6 +123,22 @@ class HiddenMarkovTagger(ChainEstimator):
         "classes of words, by word in lower case, as one more feature beside `features`: those of "
         "`WordClasses`, a dictionary, or a file that `partita train classes` wrote",
     )
+    base: Literal["even", "frequency"] = option(
+        "even",
+        "how probable the words of a tag are where all weights are 0: all alike, or as frequent as "
+        "they are in the text, so that weights (and `l2`) only have to say how tags differ; with "
+        "`features`",
+    )
+    fold_case: bool = option(
+        False,
+        "a word that the text has as often in lower case, or more, has the features of that, so "
+        "that capitals say something of names, and nothing of the first words of sentences",
+    )
+    own_count: int = option(
+        1,
+        "a word seen less often has no weight of its own and is known by its `features` alone",
+        at_least(1),
+    )
     neighbourhood: Neighbourhood | None = option(
         None,
         "contrastive estimation (Smith and Eisner 2005): instead of all sentences, compare each "
@@ -290,6 +306,17 @@ class HiddenMarkovTagger(ChainEstimator):
                 "classes came without features, so that nothing would look at them; expected "
                 "features='usual', or a list of views, beside them."
             )
+        if self.base != "even" and (self.features is None or self.neighbourhood is not None):
+            raise ValueError(
+                f"base={self.base!r} came without features, or beside a neighbourhood; expected "
+                "features and no neighbourhood, since only probabilities of words have a base."
+            )
+        for name, is_asked in (("own_count", self.own_count > 1), ("fold_case", self.fold_case)):
+            if is_asked and self.features is None:
+                raise ValueError(
+                    f"{name} came without features, which it is about; expected features='usual', "
+                    "or a list of views, beside it."
+                )
         if self.has_weights and self.warm_start is not None:
             raise ValueError(
                 "warm_start came beside features or a neighbourhood, whose weights cannot be found "

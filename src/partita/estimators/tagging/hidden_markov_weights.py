@@ -1,5 +1,6 @@
 """How a hidden Markov model with weights learns: by the gradient, from words or by contrast."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -36,6 +37,8 @@ CLASS_STEPS = 30
 """Of the optimiser, to start from classes of words."""
 NEARLY_EVEN = 0.01
 """Size of the first weights: tags differ by chance, and by little."""
+UNEVEN = 0.3
+"""The same where words come by their frequency: nothing else then leads away from equal tags."""
 
 
 def fit_weights(
@@ -53,7 +56,16 @@ def fit_weights(
     sets = [tag for tags in material.tags for tag in tags if not isinstance(tag, str)]
     symbols = WordSymbols.learn(end_to_end(words), min_count=1)
     own = HiddenMarkovModel(model.tags, symbols, options.dictionary or {}, sets)
-    features = EmissionFeatures(own, options.views, options.class_table)
+    by_frequency = options.base == "frequency"
+    features = EmissionFeatures(
+        own,
+        options.views,
+        options.class_table,
+        counts=Counter(end_to_end(words)),
+        fold_case=options.fold_case,
+        own_count=options.own_count,
+        by_frequency=by_frequency,
+    )
     rows = own.rows(words, material.tags)
     whole = rows.fully_labelled(len(own.tags))
     weights = _sample_weights(options, own, rows, whole, material.sample_weight)
@@ -76,7 +88,8 @@ def fit_weights(
 
         def start(restart: int) -> FloatArray:
             rng = np.random.default_rng([options.seed, restart])
-            noise: FloatArray = NEARLY_EVEN * rng.standard_normal(features.n_weights)
+            size = UNEVEN if by_frequency and rows.is_plain else NEARLY_EVEN
+            noise: FloatArray = size * rng.standard_normal(features.n_weights)
             if options.start != "classes" or not rows.is_plain:
                 return first + noise
             classes = class_tags(end_to_end(words), rows.n_words, len(own.tags), rng)
