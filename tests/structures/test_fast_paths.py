@@ -14,38 +14,49 @@ from partita.structures.segments import SegmentChains
 from partita.structures.sibling_trees import SiblingTrees
 from partita.structures.spanning_trees import SpanningTrees
 
-N_WORDS = np.arange(1, 14)
+N_WORDS = range(1, 14)
+GROUPS = {"together": [N_WORDS], "alone": [[n_words] for n_words in N_WORDS]}
+
+
+def second(state):
+    return state[1]
+
+
+def chain(n_tags, *, shared):
+    return lambda n_words: Chains(n_words, n_tags, shared=shared), lambda state: state[-1]
+
+
 KINDS = {
-    "chain, shared": (lambda: Chains(N_WORDS, 5, shared=True), lambda state: state[-1]),
-    "chain, by position": (lambda: Chains(N_WORDS, 5, shared=False), lambda state: state[-1]),
-    "segments": (lambda: SegmentChains(N_WORDS, 4, 3), lambda state: np.flatnonzero(~state[-1])),
-    "spanning": (lambda: SpanningTrees(N_WORDS), lambda state: state[1]),
-    "spanning, one root": (
-        lambda: SpanningTrees(N_WORDS, single_root=True),
-        lambda state: state[1],
-    ),
-    "projective": (lambda: ProjectiveTrees(N_WORDS), lambda state: state[1]),
-    "projective, one root": (
-        lambda: ProjectiveTrees(N_WORDS, single_root=True),
-        lambda state: state[1],
-    ),
-    "siblings": (lambda: SiblingTrees(N_WORDS), lambda state: state[1]),
-    "siblings, one root": (lambda: SiblingTrees(N_WORDS, single_root=True), lambda state: state[1]),
+    "chain, shared": chain(5, shared=True),
+    "chain of one tag": chain(1, shared=True),
+    "chain of two tags": chain(2, shared=True),
+    "chain, by position": chain(5, shared=False),
+    "chain of two tags, by position": chain(2, shared=False),
+    "segments": (lambda n: SegmentChains(n, 4, 3), lambda state: np.flatnonzero(~state[-1])),
+    "spanning": (SpanningTrees, second),
+    "spanning, one root": (lambda n: SpanningTrees(n, single_root=True), second),
+    "projective": (ProjectiveTrees, second),
+    "projective, one root": (lambda n: ProjectiveTrees(n, single_root=True), second),
+    "siblings": (SiblingTrees, second),
+    "siblings, one root": (lambda n: SiblingTrees(n, single_root=True), second),
     "constituents": (
-        lambda: ConstituencyTrees(N_WORDS),
+        ConstituencyTrees,
         lambda state: [] if state[1] is None else state[1].sentences,
     ),
 }
 
 
 @pytest.mark.parametrize("shift", [0.0, -100.0])
+@pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_sentence_with_moderate_scores_is_done_again(kind, shift):
+def test_no_sentence_with_moderate_scores_is_done_again(kind, groups, shift):
     make, unsafe = KINDS[kind]
-    structures = make()
-    scores = np.random.default_rng(0).normal(size=structures.n_parts) + shift
-    structures.clear_unused(scores)
-    assert len(unsafe(structures.infer(scores).state)) == 0
+    rng = np.random.default_rng(0)
+    for n_words in GROUPS[groups]:
+        structures = make(np.array(n_words))
+        scores = rng.normal(size=structures.n_parts) + shift
+        structures.clear_unused(scores)
+        assert len(unsafe(structures.infer(scores).state)) == 0
 
 
 def test_steps_of_markov_chains_keep_the_segments_that_came():

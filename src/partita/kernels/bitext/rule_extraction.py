@@ -90,7 +90,7 @@ def extract(source, target, found, n_found, linked, most_symbols, most_slots, so
 
     `linked` counts the linked source words before each place. A phrase is a rule; replacing
     phrases within it by nonterminals gives further ones, as long as they are not adjacent on the
-    source side, do not overlap on the target side, and a linked word is left.
+    source side, and a linked word is left.
     """
     none = np.empty(4, dtype=np.int64)
     none[0] = -1
@@ -121,8 +121,8 @@ def extract(source, target, found, n_found, linked, most_symbols, most_slots, so
                 # Phrases come by their first word, so the second begins no earlier.
                 if other[0] <= one[1] or left - (other[1] - other[0]) + 2 > most_symbols:
                     continue
-                if other[2] < one[3] and one[2] < other[3]:
-                    continue
+                # Apart on the source side, tight phrases are apart on the target side, too: each
+                # ends with words that are linked to its own words alone.
                 if outside(linked, outer, one, other):
                     if at >= len(sources):
                         return -1

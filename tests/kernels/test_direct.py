@@ -1,0 +1,96 @@
+"""Kernels asked directly, where the tests of distributions cannot see what they say.
+
+A wrong bound of a fast recursion is hidden by the safe one that follows, and a rounding by
+tolerances.
+"""
+
+import numpy as np
+import pytest
+
+import partita as pt
+from partita.kernels.bitext.hmm_steps import agree
+from partita.kernels.chains.scaled import log_scale
+from partita.kernels.forests.order import is_sound
+from partita.kernels.trees.reachability import clear_impossible
+from partita.kernels.underflow import SAFE
+from spanning import all_spanning_trees
+
+HEADS, TAILS, OFFSETS = [1, 2], [0, 0, 1], [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("heads", "tails", "offsets", "expected"),
+    [
+        (HEADS, TAILS, OFFSETS, True),
+        ([0], [], [0, 0], True),
+        ([], [], [0], False),  # no edge
+        (HEADS, TAILS, [0, 3], False),  # an offset too few
+        (HEADS, TAILS, [0, 1, 3, 3], False),
+        (HEADS, TAILS, [1, 1, 3], False),  # not from 0
+        (HEADS, TAILS, [0, 1, 2], False),  # not to the end
+        (HEADS, TAILS, [0, 4, 3], False),  # not ascending
+        ([1, 3], TAILS, OFFSETS, False),  # no such node
+        ([-1, 2], TAILS, OFFSETS, False),
+        (HEADS, [0, 0, 3], OFFSETS, False),
+        (HEADS, [0, -1, 1], OFFSETS, False),
+    ],
+)
+def test_every_fault_of_a_hypergraph_is_enough(heads, tails, offsets, expected):
+    arrays = (np.array(each, dtype=np.int64) for each in (heads, tails, offsets))
+    assert is_sound(*arrays, 3) == expected
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("n_words", [1, 2, 3, 4])
+def test_arcs_in_no_tree_are_found_exactly(n_words, single_root):
+    """Marginals of 1 wherever an arc is allowed: what is left of them is the arcs of all trees."""
+    rng = np.random.default_rng(n_words)
+    size = (n_words + 1) ** 2
+    trees, counts = all_spanning_trees((n_words + 1, n_words + 1), single_root)
+    counts = np.asarray(counts).reshape(len(trees), size)
+    for share in (0.3, 0.5, 0.7) * 10:
+        arcs = np.where(rng.random(size) < share, 0.0, -np.inf)
+        is_possible = ~(counts @ np.isinf(arcs) > 0)
+        expected = counts[is_possible].max(axis=0, initial=0.0)
+        if not is_possible.any():
+            continue  # an error before anybody asks
+        marginals = np.exp(arcs)
+        clear_impossible(
+            arcs, np.array([0, size]), np.array([n_words]), single_root, np.array([0]),
+            np.empty(size, dtype=np.bool_), np.empty(n_words + 1, dtype=np.bool_),
+            np.empty(n_words + 1, dtype=np.int64), marginals,
+        )  # fmt: skip
+        # Nobody asks what hangs the root.
+        found, expected = (each.reshape(n_words + 1, -1)[:, 1:] for each in (marginals, expected))
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_words_that_agree_on_everything_have_nothing_left():
+    """Sums a little above 1 are rounding, and leave no negative probability."""
+    above = np.nextafter(1.0, 2.0)
+    one, two = np.array([[0.0], [above]]), np.array([[0.0], [1.0]])
+    shape = (np.array([0, 2]), np.array([2]), np.array([1]))
+    agree(shape, shape, one.reshape(-1), two.reshape(-1))
+    assert one.tolist() == two.tolist() == [[0.0], [above]]
+
+
+@pytest.mark.parametrize(("score", "is_safe"), [(-np.inf, True), (-800.0, False)])
+def test_one_weight_that_is_lost_makes_the_bound_stricter(score, is_safe):
+    """Outside values between SAFE / GROWTH^n and SAFE will do only where no weight became 0."""
+    arcs, siblings = np.zeros((3, 3)), np.zeros((3, 3, 3))
+    # Words prefer each other to the root, so that trees are unlikely beside the best of each word.
+    arcs[0] = 1.0 - np.log(SAFE)
+    siblings[0, 1, 2] = score
+    p = pt.SiblingTree(arcs, siblings)
+    assert p.inference.state[1].tolist() == ([] if is_safe else [0])
+    np.testing.assert_allclose(p.marginals.arcs[:, 1:].sum(axis=0), 1.0, atol=1e-12)
+
+
+def test_a_sum_too_small_to_be_certain_of_is_reported():
+    """As -inf; several factors are multiplied before a logarithm is taken."""
+    # Compiled it is part of others, which lend it their arrays.
+    plain = getattr(log_scale, "py_func", log_scale)
+    scale = np.array([[0.5, 3e-281, 1e-15, np.nan], [2.0, 1.0, 1e-15, 1.0], [4.0, 1.0, 1e-15, 1.0]])
+    found = [plain(scale.reshape(-1), lane, 3) for lane in range(4)]
+    assert found[1] == found[3] == -np.inf
+    np.testing.assert_allclose(found[::2], np.log([4.0, 1e-45]), rtol=1e-14)
