@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 
-from partita.cli.answers import DECODER, K_BEST, LOG_PROBABILITY, check_counts, number
+from partita.cli.answers import K_BEST, LOG_PROBABILITY, check_counts, number
 from partita.cli.families import Family
 from partita.cli.models import Model
 from partita.cli.options import BATCH, Argument, Options, check_batch, say
@@ -13,6 +13,14 @@ from partita.data.text import read_line_batches, write_pieces
 
 Words = tuple[str, ...]
 
+DECODER = Argument(
+    "decoder",
+    str,
+    "best",
+    "the best derivation's translation, the one with the highest expected BLEU, or, of the "
+    "likeliest 100, the one whose words go best together",
+    ("best", "risk", "fluent"),
+)
 LENGTH = Argument(
     "length",
     str,
@@ -29,7 +37,8 @@ LONG = Argument(
 )
 N_SAMPLES = Argument("n_samples", int, 100, "for --decoder risk")
 SHARPNESS = Argument("sharpness", float, 1.5, "power of the probabilities they are drawn with")
-DECODING = (DECODER, LENGTH, LONG, N_SAMPLES, SHARPNESS)
+FLUENCY = Argument("fluency", float, 0.4, "weight of neighbouring words for --decoder fluent")
+DECODING = (DECODER, LENGTH, LONG, N_SAMPLES, SHARPNESS, FLUENCY)
 """How to translate; `evaluate` takes the same."""
 DRAWN = Argument("drawn", int, None, "write N translations drawn at random instead")
 DRAWN_SEED = Argument("drawn_seed", int, 0, "of these")
@@ -106,6 +115,7 @@ def translate(
         long=options.long,
         n_samples=options.n_samples,
         sharpness=options.sharpness,
+        fluency=options.fluency,
     )
     return found
 

@@ -9,12 +9,17 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.distribution.parts import PartDistribution
+from partita.estimators.translation.seams import Seams
 from partita.evaluation.translations import pairwise_bleu
 from partita.structures.base import Inference, Structures
 from partita.structures.tied_forests import TiedForest, TiedForests
 
 N_GOOD = 20
 """Good translations among the candidates of minimum risk, beside what is sampled."""
+N_FLUENT = 100
+"""Translations that are compared by how fluent they are."""
+PER_FLUENT = 10
+"""Derivations that are looked at for each of them."""
 
 Yield = Callable[[Sequence[IntArray]], list[tuple[str, ...]]]
 """Derivations -> the target words of each."""
@@ -107,6 +112,13 @@ class ScoredTranslation:
         for words, (_, score) in zip(targets, best, strict=True):
             found[words] = float(np.logaddexp(found.get(words, -np.inf), score))
         return sorted(found.items(), key=lambda item: -item[1])[:k]
+
+    def fluent(self, seams: Seams, weight: float) -> tuple[str, ...]:
+        """Of the likeliest targets, the highest log p(y | x) + weight * seams(y)."""
+        ranked = self._ranked(N_FLUENT, PER_FLUENT * N_FLUENT)
+        targets = [words for words, _ in ranked]
+        scores = np.array([score for _, score in ranked]) + weight * seams.scores(targets)
+        return targets[int(np.argmax(scores))]
 
     def sample(self, size: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
         """Targets of derivations that are drawn independently."""

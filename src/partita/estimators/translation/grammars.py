@@ -17,6 +17,7 @@ from partita.estimators.translation.itg_family import ItgFamily
 from partita.estimators.translation.itg_model import ItgModel
 from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
 from partita.estimators.translation.rule_extraction import RuleLimits, count_rules
+from partita.estimators.translation.seams import Seams
 from partita.estimators.translation.translation_model import TranslationModel
 from partita.features.source_rules import BITS
 from partita.text.word_vocabulary import WordVocabulary
@@ -83,7 +84,9 @@ class Itg(LatentOptions, TranslationGrammar):
             family, pairs, held_out, lambda n_pairs: self.way(runs, family, n_pairs)
         )
         return LearntTranslations(
-            ItgModel(family, found.training.weights), found.training, found.counts
+            ItgModel(family, found.training.weights, _seams(lexicon.target, full)),
+            found.training,
+            found.counts,
         )
 
 
@@ -133,7 +136,9 @@ class Hiero(TranslationGrammar):
             counts = counts.plus("n_unreachable", found.counts.n_unreachable)
             counts = counts.plus("n_spare", found.counts.n_spare)
         return LearntTranslations(
-            HieroModel(family, found.training.weights), found.training, counts
+            HieroModel(family, found.training.weights, _seams(rules.target, full)),
+            found.training,
+            counts,
         )
 
     def _rules(self, pairs: PairMaterial, runs: Runs) -> HieroRules:
@@ -164,6 +169,11 @@ class Hiero(TranslationGrammar):
             n_targets=self.n_targets,
             min_count=self.min_count,
         )
+
+
+def _seams(words: WordVocabulary, pairs: PairMaterial) -> Seams:
+    """Of all targets, however long."""
+    return Seams.learn(words.encode(pairs.target), words)
 
 
 GrammarName = Literal["itg", "hiero"]

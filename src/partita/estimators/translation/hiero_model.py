@@ -12,6 +12,7 @@ from partita.estimators.explain import Cell, Table
 from partita.estimators.translation.decoding import ScoredTranslation
 from partita.estimators.translation.hiero_family import HieroFamily
 from partita.estimators.translation.hiero_grammar import FEATURES, HieroRules
+from partita.estimators.translation.seams import Seams
 from partita.estimators.translation.translation_model import TranslationModel
 from partita.kept import kept_array, kept_number
 
@@ -22,6 +23,7 @@ class HieroModel(TranslationModel):
 
     family: HieroFamily
     weights: FloatArray
+    seams: Seams
 
     def scored(self, words: Sequence[str]) -> ScoredTranslation:
         """D(x) with the scores that the weights give it."""
@@ -57,7 +59,8 @@ class HieroModel(TranslationModel):
     def arrays(self) -> dict[str, Array]:
         """The numbers for a model file."""
         rules = files.prefixed("rules", self.family.rules.arrays())
-        return {**rules, "weights": self.weights}
+        seams = files.prefixed("seams", self.seams.arrays())
+        return {**rules, "weights": self.weights, **seams}
 
     @classmethod
     def restored(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
@@ -65,4 +68,5 @@ class HieroModel(TranslationModel):
         rules = HieroRules.restored(header["rules"], files.under("rules", arrays))
         weights = kept_array(arrays, "weights", np.float64, len(FEATURES))
         longest_span = kept_number(header["longest_span"], "longest_span", int)
-        return cls(HieroFamily(rules, longest_span), weights)
+        seams = Seams.restored(files.under("seams", arrays), rules.target)
+        return cls(HieroFamily(rules, longest_span), weights, seams)

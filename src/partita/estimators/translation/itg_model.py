@@ -13,6 +13,7 @@ from partita.estimators.explain import Cell, Table
 from partita.estimators.translation.decoding import ScoredTranslation
 from partita.estimators.translation.itg_family import ItgFamily
 from partita.estimators.translation.lexicon import TranslationLexicon
+from partita.estimators.translation.seams import Seams
 from partita.estimators.translation.topologies import Topologies
 from partita.estimators.translation.translation_model import TranslationModel
 from partita.features.source_rules import BITS, FIRST_VALUES, SourceRuleFeatures
@@ -28,6 +29,7 @@ class ItgModel(TranslationModel):
 
     family: ItgFamily
     weights: FloatArray
+    seams: Seams
     topologies: Topologies = field(default_factory=Topologies)
 
     def scored(self, words: Sequence[str]) -> ScoredTranslation:
@@ -109,6 +111,7 @@ class ItgModel(TranslationModel):
             **files.prefixed("lexicon", self.family.lexicon.arrays()),
             "weights.places": used,
             "weights.values": self.weights[used],
+            **files.prefixed("seams", self.seams.arrays()),
         }
 
     @classmethod
@@ -120,4 +123,4 @@ class ItgModel(TranslationModel):
         weights = np.zeros_like(family.first_weights())
         places = kept_array(arrays, "weights.places", np.int64, None, below=len(weights))
         weights[places] = kept_array(arrays, "weights.values", np.float64, len(places))
-        return cls(family, weights)
+        return cls(family, weights, Seams.restored(files.under("seams", arrays), lexicon.target))

@@ -5,10 +5,14 @@ from collections.abc import Sequence
 
 from partita.estimators.bitext import BitextModel
 from partita.estimators.translation.decoding import ScoredTranslation
+from partita.estimators.translation.seams import Seams
 
 
 class TranslationModel(BitextModel):
     """A trained grammar with weights; all sentences that it is asked about have words."""
+
+    seams: Seams
+    """Of the target words, for fluent translations."""
 
     @abstractmethod
     def scored(self, words: Sequence[str]) -> ScoredTranslation:

@@ -31,14 +31,18 @@ from partita.training import heed_interruptions
 
 Answer = TypeVar("Answer")
 Words = Sequence[str]
-Decoder = Literal["best", "risk"]
+Decoder = Literal["best", "risk", "fluent"]
 Length = Literal["likeliest", "any"]
 Long = Literal["cut", "skip"]
 CHUNK = 16
 """Sentences that are translated together."""
 MOST_DERIVATIONS = 20
 """Derivations that are looked at for each of the best translations that are wanted."""
-CHOICES = {"decoder": ("best", "risk"), "length": ("likeliest", "any"), "long": ("cut", "skip")}
+CHOICES = {
+    "decoder": ("best", "risk", "fluent"),
+    "length": ("likeliest", "any"),
+    "long": ("cut", "skip"),
+}
 
 
 @declared
@@ -130,6 +134,7 @@ class Translator(BitextEstimator):
         length: Length = "likeliest",
         n_samples: int = 100,
         sharpness: float = 1.5,
+        fluency: float = 0.4,
         long: Long = "cut",
         seed: int = 0,
     ) -> list[tuple[str, ...]]:
@@ -137,8 +142,10 @@ class Translator(BitextEstimator):
 
         With `decoder="best"` the target of the best derivation, with "risk" the target with the
         highest expected BLEU, estimated from `n_samples` samples of p(d) to the power of
-        `sharpness`. Both among the derivations with the likeliest number of target words (itg), or
-        with `length="any"` among all, which gives too few words.
+        `sharpness`, with "fluent" that of the 100 likeliest targets with the highest log p(y | x) +
+        `fluency` times what `Seams` says of neighbouring words, learnt from all targets. All among
+        the derivations with the likeliest number of target words (itg), or with `length="any"`
+        among all, which gives too few words.
 
         A sentence of more than `max_words` words is cut into such pieces, behind punctuation where
         there is any, and they are translated one by one; with `long="skip"` it gets no words.
@@ -150,6 +157,7 @@ class Translator(BitextEstimator):
                 length=length,
                 n_samples=n_samples,
                 sharpness=sharpness,
+                fluency=fluency,
                 long=long,
                 seed=seed,
             )
@@ -163,6 +171,7 @@ class Translator(BitextEstimator):
         length: Length = "likeliest",
         n_samples: int = 100,
         sharpness: float = 1.5,
+        fluency: float = 0.4,
         long: Long = "cut",
         seed: int = 0,
         chunk: int = CHUNK,
@@ -176,6 +185,8 @@ class Translator(BitextEstimator):
         whole_number("n_samples", n_samples, 1)
         if not 0 < sharpness < np.inf:
             raise ValueError(f"sharpness is {sharpness}; expected a number above 0.")
+        if not 0 <= fluency < np.inf:
+            raise ValueError(f"fluency is {fluency}; expected 0 or more.")
 
         def translated(words: tuple[str, ...]) -> tuple[str, ...]:
             # A sentence has its own random numbers: its translation depends neither on the others
@@ -188,6 +199,8 @@ class Translator(BitextEstimator):
                     scored = scored.at_likeliest_length()
                 if decoder == "risk":
                     found += scored.least_risk(n_samples, rng, sharpness)
+                elif decoder == "fluent":
+                    found += scored.fluent(self.model_.seams, fluency)
                 else:
                     found += scored.best()
             return found
