@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from partita.arrays import BoolArray, IntArray
-from partita.features.base import JoinedFeatures
+from partita.features.base import FeatureMap, JoinedFeatures
 from partita.features.pairs import PairFeatures, Pairs
 from partita.features.rows import RowFeatures
 from partita.structures.chains import Chains
@@ -59,6 +59,31 @@ def tag_features(
             RowFeatures(transitions, table_starts, n_tags**2, n_transition_attributes, n_parts),
         ]
     )
+
+
+def row_maps(chains: Chains, features: FeatureMap) -> tuple[RowFeatures, RowFeatures] | None:
+    """Attributes of words, and one table for all transitions, if that is all of some features.
+
+    >>> chains = Chains([2], n_tags=2, shared=True)
+    >>> words = Attributes.from_lists([[0], [1]])
+    >>> row_maps(chains, tag_features(chains, words, n_attributes=2)) is None
+    False
+    """
+    if type(features) is not JoinedFeatures or len(features.maps) != 2:
+        return None
+    words, tables = features.maps
+    if type(words) is not RowFeatures or type(tables) is not RowFeatures:
+        return None
+    word_starts, table_starts = _starts(chains)
+    is_usual = (
+        words.width == chains.n_tags
+        and np.array_equal(words.starts, word_starts)
+        and tables.n_weights == chains.n_tags**2
+        and np.array_equal(tables.starts, table_starts)
+        and len(tables.attributes.ids) == len(table_starts)
+        and not len(tables.attributes.values)
+    )
+    return (words, tables) if is_usual else None
 
 
 def tag_parts(chains: Chains) -> BoolArray:

@@ -38,28 +38,44 @@ class ColumnBlock:
         """Which weights they are: the same for all batches of a model."""
         return self.first, self.width, self.n_attributes
 
+    @property
+    def repeated_work(self) -> IntArray:
+        """How much is to be done before each column of `repeated`, and in all."""
+        # To move a row of weights takes as long as to add up a few rows of a gradient.
+        return self.repeated.offsets + MOVE * np.arange(len(self.repeated.attributes) + 1)
+
+    @property
+    def single_work(self) -> IntArray:
+        """The same for `single`."""
+        return np.arange(len(self.single.attributes) + 1)
+
     @cached_property
     def chunks(self) -> list[tuple[kernels.Columns, int, int]]:
-        """Columns from one to before another: about as much work each, for threads to share.
-
-        Chunks depend on the features alone, so that sums over them are the same for any threads.
-        """
-        # To move a row of weights takes as long as to add up a few rows of a gradient.
-        work = self.repeated.offsets + MOVE * np.arange(len(self.repeated.attributes) + 1)
-        all_of_single = (1 + MOVE) * np.arange(len(self.single.attributes) + 1)
-        return [*_chunks(self.repeated, work), *_chunks(self.single, all_of_single)]
+        """Columns from one to before another, for threads to share; one chunk if there are few."""
+        return [
+            (columns, begin, end)
+            for columns, work in (
+                (self.repeated, self.repeated_work),
+                (self.single, self.single_work),
+            )
+            for begin, end in shared_out(work, CHUNKS if len(work) > FEW else 1)
+        ]
 
     def shifted(self, n_weights: int) -> "ColumnBlock":
         """Behind so many other weights."""
         return replace(self, first=self.first + n_weights)
 
 
-def _chunks(columns: kernels.Columns, work: IntArray) -> Iterator[tuple[kernels.Columns, int, int]]:
-    """Some columns in chunks, by the work that is done before each; one if it is little."""
-    n_columns = len(columns.attributes)
-    count = CHUNKS if n_columns >= FEW else min(n_columns, 1)
-    ends = np.searchsorted(work, work[-1] * np.arange(count + 1) // max(count, 1)).tolist()
-    return ((columns, begin, end) for begin, end in pairwise(ends))
+def shared_out(work: IntArray, n_chunks: int = CHUNKS) -> Iterator[tuple[int, int]]:
+    """Chunks of about as much work each, by what is to be done before each item, and in all.
+
+    They depend on the features alone, so that sums over them are the same for any threads.
+
+    >>> list(shared_out(np.array([0, 3, 4, 6]), 2))
+    [(0, 1), (1, 3)]
+    """
+    ends = np.searchsorted(work, work[-1] * np.arange(n_chunks + 1) // n_chunks).tolist()
+    return ((begin, end) for begin, end in pairwise(ends) if begin < end)
 
 
 def by_attribute(attributes: Attributes, starts: Array) -> tuple[kernels.Columns, kernels.Columns]:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, IntArray
 from partita.features.base import FeatureMap
 from partita.features.columns import ColumnBlock, by_attribute
 from partita.kernels.features import rows as features_rows
@@ -38,6 +38,11 @@ class RowFeatures(FeatureMap):
         self.n_weights = n_attributes * width
         self._starts = np.ascontiguousarray(starts, dtype=np.int64)
         self._check()
+
+    @property
+    def starts(self) -> IntArray:
+        """The first part of each row."""
+        return self._starts
 
     def table(self, weights: FloatArray) -> FloatArray:
         """The weights as a view [attribute, part of a row]."""

@@ -9,13 +9,16 @@ its batches.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 from partita.arrays import FloatArray, SingleArray
 from partita.features.columns import ColumnBlock
 from partita.kernels.weights import columns, updates
+from partita.kernels.weights.chain_steps import Moves
+from partita.training.chain_steps import ChainPass, Plan
 from partita.training.corpus import Corpus
 from partita.training.penalties import Penalty
 from partita.training.running import RunningTotals
@@ -43,6 +46,33 @@ class MiniBatches(ABC):
     ) -> float:
         """One step along that gradient, in place; gives its squared norm. Vectors are `padded`."""
 
+    def whole_pass(
+        self, plan: Plan, method: updates.Method, vectors: updates.Vectors
+    ) -> ChainPass | None:
+        """A pass each of whose steps is one compiled call, where there is such a thing."""
+        return None
+
+    @contextmanager
+    def stepping(
+        self, plan: Plan, method: updates.Method, vectors: updates.Vectors
+    ) -> Iterator[Callable[[int], tuple[float, float]]]:
+        """A function that makes the step of a number; gives its loss, and what `move` does."""
+        weights = vectors.weights[: self.corpus.n_weights]
+        whole = self.whole_pass(plan, method, vectors)
+
+        def step(number: int) -> tuple[float, float]:
+            found = None if whole is None else whole.step(number)
+            if found is not None:
+                return found
+            chosen, update = plan[number]
+            return self.loss(weights, chosen), self.move(update, method, vectors)
+
+        try:
+            yield step
+        finally:
+            if whole is not None:
+                whole.end()
+
     def final_loss(self) -> float:
         """Of the terms that depend on their totals, in which no batch has a share."""
         return self.corpus.running_loss(self.running, self.iteration)
@@ -64,6 +94,18 @@ class ColumnSteps(MiniBatches):
         has_penalty = bool(penalty.l2 or penalty.l1)
         self._shares = columns.shares if has_penalty else columns.no_shares
         self._scale = penalty.scale if has_penalty and penalty.scale is not None else np.zeros(0)
+
+    def whole_pass(
+        self, plan: Plan, method: updates.Method, vectors: updates.Vectors
+    ) -> ChainPass | None:
+        """Of chains that learn from tags."""
+        batches = self.corpus.chain_batches(self.iteration)
+        if batches is None:
+            return None
+        first = self._columns.blocks[0][1].first
+        word_shares, table_shares = self._shares
+        moves = Moves(first, word_shares, table_shares, self._scale)
+        return ChainPass(batches, moves, plan, method, vectors, self.corpus.n_threads)
 
     def loss(self, weights: FloatArray, chosen: Sequence[int]) -> float:
         """Keeps the gradient with respect to the scores."""

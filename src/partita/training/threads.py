@@ -59,5 +59,35 @@ def in_threads(
     return [found[k % n_used][k // n_used] for k in range(len(groups))]
 
 
+class Helpers:
+    """Kept threads that each run a function of their number, while the caller does its own share.
+
+    >>> found = []
+    >>> helpers = Helpers(found.append, range(1, 3), n_threads=2)
+    >>> helpers.wait()
+    >>> sorted(found)
+    [1, 2]
+    """
+
+    def __init__(
+        self, function: Callable[[int], None], numbers: Iterable[int], n_threads: int
+    ) -> None:
+        self._futures = [kept_pool(n_threads).submit(function, number) for number in numbers]
+
+    @staticmethod
+    def possible(n_threads: int, most: int) -> int:
+        """How many may help a caller who is one of `n_threads`."""
+        return 0 if is_kept_thread() else min(n_threads - 1, most)
+
+    def wait(self) -> None:
+        """Until all have ended."""
+        wait(self._futures)
+
+    def check(self) -> None:
+        """Until all have ended; the error of the first that ended by one."""
+        for future in self._futures:
+            future.result()
+
+
 def _all_of(function: Callable[..., Result], groups: Iterable[tuple[Any, ...]]) -> list[Result]:
     return [function(*group) for group in groups]

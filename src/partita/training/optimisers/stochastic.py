@@ -120,15 +120,17 @@ class Stochastic(Optimiser[StochasticState]):
         )  # fmt: skip
         new = _padded(state, averages, corpus.n_threads)
         vectors, method = _vectors(new), self.method()
-        n_steps, n_averaged, loss, squares = state.n_steps, state.n_averaged, 0.0, 0.0
+        n_steps, n_averaged, loss, squares, plan = state.n_steps, state.n_averaged, 0.0, 0.0, []
         for start in range(0, len(order), self.batches_per_step):
-            break_if_interrupted()
             chosen = order[start : start + self.batches_per_step]
-            loss += mini.loss(new.weights[:n_weights], chosen)
-            update = self._update(problem, corpus, chosen, n_steps, n_averaged)
-            squares += mini.move(update, method, vectors)
+            plan.append((chosen, self._update(problem, corpus, chosen, n_steps, n_averaged)))
             n_steps, n_averaged = n_steps + 1, n_averaged + averages
-            corpus.watcher((start + len(chosen)) / len(order))
+        with mini.stepping(plan, method, vectors) as step:
+            for number in range(len(plan)):
+                break_if_interrupted()
+                found = step(number)
+                loss, squares = loss + found[0], squares + found[1]
+                corpus.watcher((number + 1) / len(plan))
         weights = new.weights[:n_weights]
         loss += mini.final_loss()
         loss += problem.penalty.smooth(weights) + problem.penalty.absolute(weights)

@@ -1,0 +1,104 @@
+"""Threads that meet inside compiled code: waking one takes 100 microseconds, as long as the work.
+
+Whoever waits looks at a counter again and again, and lets others run now and then, so that more
+threads than cores still come to an end. Counters only grow; each has a cache line of its own.
+"""
+
+import sys
+import threading
+import time
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import lower_builtin, type_callable
+
+from partita.kernels.jit import borrowing
+
+N_CELLS = 32
+ANNOUNCED, ARRIVED, ENDED, STOPPED = 0, 8, 16, 24
+"""Places of the counters: steps that began, arrivals in their middle, at their end, and the end."""
+PATIENCE = 256
+"""Looks after which others are let run."""
+
+_lock = threading.Lock()
+
+
+def add_to(counters, index, value):
+    """Add to a counter, seen by all threads."""
+    with _lock:
+        counters[index] += value
+
+
+def seen(counters, index):
+    """A counter as all threads see it."""
+    return counters[index]
+
+
+def let_others_run():
+    """Give the core to a thread that waits for one."""
+    time.sleep(0)
+
+
+@type_callable(add_to)
+def _type_add_to(context):
+    return lambda counters, index, value: types.void
+
+
+@type_callable(seen)
+def _type_seen(context):
+    return lambda counters, index: types.int64
+
+
+@type_callable(let_others_run)
+def _type_let_others_run(context):
+    return lambda: types.void
+
+
+def _address(context, builder, array_type, array, index_type, index):
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.gep(data, [context.cast(builder, index, index_type, types.intp)])
+
+
+@lower_builtin(add_to, types.Array, types.Integer, types.Integer)
+def _lower_add_to(context, builder, signature, arguments):
+    (array_type, index_type, value_type), (array, index, value) = signature.args, arguments
+    address = _address(context, builder, array_type, array, index_type, index)
+    value = context.cast(builder, value, value_type, types.int64)
+    builder.atomic_rmw("add", address, value, "seq_cst")
+    return context.get_dummy_value()
+
+
+@lower_builtin(seen, types.Array, types.Integer)
+def _lower_seen(context, builder, signature, arguments):
+    (array_type, index_type), (array, index) = signature.args, arguments
+    address = _address(context, builder, array_type, array, index_type, index)
+    return builder.load_atomic(address, "seq_cst", 8)
+
+
+@lower_builtin(let_others_run)
+def _lower_let_others_run(context, builder, signature, arguments):
+    if sys.platform != "win32":
+        name = "sched_yield"
+        kind = ir.FunctionType(ir.IntType(32), [])
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        builder.call(function, [])
+    return context.get_dummy_value()
+
+
+def new_counters():
+    """All 0."""
+    return np.zeros(N_CELLS, dtype=np.int64)
+
+
+@borrowing
+def wait_for(counters, index, least):
+    """Wait until a counter is at least so much; False if everything was stopped before."""
+    looks = 0
+    while seen(counters, index) < least:
+        if seen(counters, STOPPED) > 0:
+            return False
+        looks += 1
+        if looks % PATIENCE == 0:
+            let_others_run()
+    return True

@@ -1,0 +1,197 @@
+"""A whole step of a mini-batch of chains in one call: scores, marginals, gradient, moves.
+
+Several threads make it together: each its pieces of the sentences; then, when all have done so,
+each its chunks of the attributes. Pieces and chunks depend on the batch alone, and every sentence
+and every attribute is worked out by one thread, so that results do not depend on who did it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from partita.arrays import Array
+from partita.kernels.chains.scaled import marginals
+from partita.kernels.features.rows import gather
+from partita.kernels.jit import kernel, lent
+from partita.kernels.meeting import (
+    ANNOUNCED,
+    ARRIVED,
+    ENDED,
+    STOPPED,
+    add_to,
+    seen,
+    wait_for,
+)
+from partita.kernels.weights.columns import Columns, move
+
+N_PIECES = 2
+"""Into so many the sentences of a batch are cut: more would leave lanes empty."""
+REPEATED, SINGLE, TABLES = range(3)
+"""Kinds of chunks."""
+
+
+class ChainBatch(NamedTuple):
+    """Sentences that share one transition table, the attributes of their words, and their tags."""
+
+    n_tags: int
+    part_offsets: Array
+    word_offsets: Array
+    pieces: Array
+    """(n_pieces + 1,): where pieces of sentences begin, and the end."""
+    by_length: Array
+    """(n_sentences,): those of each piece by length, counted from its first one."""
+    ids: Array
+    values: Array
+    offsets: Array
+    starts: Array
+    """Attributes of words as `features.rows` has them."""
+    target_parts: Array
+    target_values: Array
+    target_sentences: Array
+    target_ends: Array
+    """(n_pieces + 1,): where the parts of the target of each piece begin, and the end."""
+    repeated: Columns
+    single: Columns
+    tables: Columns
+    chunks: Array
+    """(n_chunks, 3): kind, first column, end."""
+
+
+class StepRoom(NamedTuple):
+    """What a step fills."""
+
+    scores: Array
+    gradient: Array
+    log_partition: Array
+    target_scores: Array
+    is_safe: Array
+    members: Array
+    cells: Array
+    squares: Array
+    """Of the gradient, for each chunk."""
+
+
+class Moves(NamedTuple):
+    """What is the same in all steps of a pass."""
+
+    first_table: int
+    """The first weight of the transition table."""
+    word_shares: Array
+    table_shares: Array
+    scale: Array
+
+
+@lent
+def read_tables(batch, first, last, weights, first_table, scores):
+    """The transition table of every sentence."""
+    n_table = batch.n_tags * batch.n_tags
+    for sentence in range(first, last):
+        table = batch.part_offsets[sentence + 1] - n_table
+        for k in range(n_table):
+            # As a gather does it, which adds to 0.
+            scores[table + k] = 0.0 + weights[first_table + k]
+
+
+@lent
+def compare(batch, first, last, begin, end, room):
+    """Scores of the target of each sentence, and marginals less the target."""
+    for sentence in range(first, last):
+        room.target_scores[sentence] = 0.0
+    for k in range(begin, end):
+        part, value = batch.target_parts[k], batch.target_values[k]
+        room.target_scores[batch.target_sentences[k]] += value * room.scores[part]
+        room.gradient[part] -= value
+
+
+@kernel
+def infer_piece(batch, piece, weights, first_table, room):
+    """Scores, marginals and gradient by the scores of one piece."""
+    first, last = batch.pieces[piece], batch.pieces[piece + 1]
+    words, end = batch.word_offsets[first], batch.word_offsets[last]
+    for part in range(batch.part_offsets[first], batch.part_offsets[last]):
+        room.scores[part] = 0.0
+    gather(
+        weights, batch.n_tags, batch.ids, batch.values, batch.offsets[words : end + 1],
+        batch.starts[words:end], room.scores,
+    )  # fmt: skip
+    read_tables(batch, first, last, weights, first_table, room.scores)
+    marginals(
+        room.scores, batch.part_offsets[first : last + 1], batch.word_offsets[first : last + 1],
+        batch.n_tags, batch.by_length[first:last], room.members[4 * first : 4 * last],
+        room.cells[first + piece : last + piece + 1], room.is_safe[first:last],
+        room.log_partition[first:last], room.gradient,
+    )  # fmt: skip
+    compare(batch, first, last, batch.target_ends[piece], batch.target_ends[piece + 1], room)
+
+
+@kernel
+def move_chunk(batch, chunk, moves, update, method, vectors, room):
+    """The moves of one chunk of attributes."""
+    kind, begin, end = batch.chunks[chunk, 0], batch.chunks[chunk, 1], batch.chunks[chunk, 2]
+    if kind == TABLES:
+        found = move(
+            batch.tables, begin, end, room.gradient, moves.first_table,
+            batch.n_tags * batch.n_tags, moves.table_shares, moves.scale, update, method, vectors,
+        )  # fmt: skip
+    elif kind == REPEATED:
+        found = move(
+            batch.repeated, begin, end, room.gradient, 0, batch.n_tags, moves.word_shares,
+            moves.scale, update, method, vectors,
+        )  # fmt: skip
+    else:
+        found = move(
+            batch.single, begin, end, room.gradient, 0, batch.n_tags, moves.word_shares,
+            moves.scale, update, method, vectors,
+        )  # fmt: skip
+    room.squares[chunk] = found
+
+
+@lent
+def is_certain(batch, room):
+    """Whether the fast recursion did for all sentences."""
+    for sentence in range(len(batch.part_offsets) - 1):
+        if not (room.is_safe[sentence] and np.isfinite(room.log_partition[sentence])):
+            return False
+    return True
+
+
+@kernel
+def wait_for_step(counters, number):
+    """Wait until a step begins; False if there are no more."""
+    return wait_for(counters, ANNOUNCED, number + 1)
+
+
+@kernel
+def step(batch, number, member, n_members, moves, update, method, vectors, room, counters):
+    """The share of one thread, the `member`-th, in a step; the first announces it to the others.
+
+    Returns 1 if the weights were moved, 0 where the fast recursion did not do (nothing was moved),
+    and -1 if everything was stopped. All others than the first come back when the next step has
+    begun, so that no two of them want the interpreter at once.
+    """
+    if member == 0:
+        add_to(counters, ANNOUNCED, 1)
+    for piece in range(member, len(batch.pieces) - 1, n_members):
+        infer_piece(batch, piece, vectors.weights, moves.first_table, room)
+    add_to(counters, ARRIVED, 1)
+    if not wait_for(counters, ARRIVED, n_members * (number + 1)):
+        return -1
+    moved = is_certain(batch, room)
+    if moved:
+        for chunk in range(member, len(batch.chunks), n_members):
+            move_chunk(batch, chunk, moves, update, method, vectors, room)
+    add_to(counters, ENDED, 1)
+    if member == 0:
+        going_on = wait_for(counters, ENDED, n_members * (number + 1))
+    else:
+        going_on = wait_for(counters, ANNOUNCED, number + 2)
+    if not going_on:
+        return -1
+    return 1 if moved else 0
+
+
+@kernel
+def stop(counters):
+    """Let all others come back."""
+    add_to(counters, STOPPED, 1)
+    return seen(counters, STOPPED)

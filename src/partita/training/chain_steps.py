@@ -1,0 +1,177 @@
+"""Mini-batches of chains in one compiled call a step, which threads make together.
+
+For what taggers learn by: the likelihood of tags, attributes of words, one transition table. The
+numbers are those of the general way, to the last bit; what Python does there for each batch, a
+quarter of the time, is done once.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from partita.arrays import IntArray
+from partita.distribution.linear_chain import LinearChain
+from partita.features.chains import row_maps
+from partita.features.columns import ColumnBlock, shared_out
+from partita.kernels import meeting
+from partita.kernels.simd.lanes import N_LANES
+from partita.kernels.weights import chain_steps as kernels
+from partita.kernels.weights import updates
+from partita.objectives.targets import Counts
+from partita.structures.chains import Chains
+from partita.training.batches import Batch
+from partita.training.support import BatchColumns
+from partita.training.threads import Helpers
+
+Plan = Sequence[tuple[Sequence[int], updates.Update]]
+"""The batches of each step of a pass, and its numbers."""
+
+
+def chain_batches(
+    batches: Iterable[Batch], name: str, columns: BatchColumns
+) -> tuple[kernels.ChainBatch, ...] | None:
+    """All batches as the kernel wants them; None if it is not for all of them."""
+    found = []
+    for batch, blocks in zip(batches, columns.blocks, strict=True):
+        made = _chain_batch(batch, name, blocks)
+        if made is None:
+            return None
+        found.append(made)
+    return tuple(found)
+
+
+def _chain_batch(
+    batch: Batch, name: str, blocks: Sequence[ColumnBlock]
+) -> kernels.ChainBatch | None:
+    """A batch as the kernel wants it; None where the kernel is not for it."""
+    chains, target = batch.structures, batch.targets.get(name)
+    if type(batch) is not Batch:  # which may do more
+        return None
+    if not (batch.distribution is LinearChain and type(chains) is Chains and chains.shared):
+        return None
+    maps = row_maps(chains, batch.features)
+    is_plain = batch.sample_weights is None and len(batch.targets) == 1
+    if maps is None or not is_plain or type(target) is not Counts or len(blocks) != 2:
+        return None
+    target.check(chains)
+    pieces = _pieces(chains)
+    words, tables = blocks
+    rows = maps[0].attributes
+    return kernels.ChainBatch(
+        chains.n_tags,
+        chains.part_offsets,
+        chains.word_offsets,
+        pieces,
+        np.concatenate(
+            [
+                np.argsort(chains.n_words[first:last], kind="stable")
+                for first, last in zip(pieces[:-1], pieces[1:], strict=True)
+            ]
+        ),
+        rows.ids,
+        rows.values,
+        rows.offsets,
+        maps[0].starts,
+        target.parts,
+        target.values,
+        target.sentences,
+        np.searchsorted(target.sentences, pieces),
+        words.repeated,
+        words.single,
+        tables.repeated if len(tables.repeated.attributes) else tables.single,
+        _chunks(words, tables),
+    )
+
+
+def _pieces(chains: Chains) -> IntArray:
+    """Where two pieces of the sentences begin, and the end: whole groups of lanes, if possible."""
+    middle = int(np.searchsorted(chains.part_offsets, chains.n_parts // 2))
+    middle -= middle % N_LANES if middle > N_LANES else 0
+    return np.array([0, middle, chains.n_sentences])
+
+
+def _chunks(words: ColumnBlock, tables: ColumnBlock) -> IntArray:
+    """Chunks of all columns, the table first: it is the largest."""
+    n_tables = len(tables.repeated.attributes) + len(tables.single.attributes)
+    found = [(kernels.TABLES, 0, n_tables)]
+    for kind, work in (
+        (kernels.REPEATED, words.repeated_work),
+        (kernels.SINGLE, words.single_work),
+    ):
+        found += [(kind, begin, end) for begin, end in shared_out(work)]
+    return np.array(found)
+
+
+class ChainPass:
+    """The steps of one pass; `end` it."""
+
+    def __init__(
+        self,
+        batches: Sequence[kernels.ChainBatch],
+        moves: kernels.Moves,
+        plan: Plan,
+        method: updates.Method,
+        vectors: updates.Vectors,
+        n_threads: int,
+    ) -> None:
+        self._batches, self._plan = batches, plan
+        self._rest = moves, method, vectors
+        self._counters = meeting.new_counters()
+        self._room = _room(batches)
+        # Set before the helpers begin, who read it.
+        self._n_members = Helpers.possible(n_threads, kernels.N_PIECES - 1) + 1
+        self._helpers = Helpers(self._help, range(1, self._n_members), n_threads)
+
+    def step(self, number: int) -> tuple[float, float] | None:
+        """Loss and squared norm of the gradient of a step; None if it is to be made otherwise."""
+        (index,), _ = self._plan[number]
+        batch, room = self._batches[index], self._room
+        moved = self._share(number, 0)
+        if moved < 0:
+            self._helpers.check()
+        if moved <= 0:
+            return None
+        n_sentences = len(batch.part_offsets) - 1
+        losses = room.log_partition[:n_sentences] - room.target_scores[:n_sentences]
+        return float(losses.sum()), float(room.squares[: len(batch.chunks)].sum())
+
+    def end(self) -> None:
+        """Send the helpers home."""
+        kernels.stop(self._counters)
+        self._helpers.wait()
+
+    def _share(self, number: int, member: int) -> int:
+        (index,), update = self._plan[number]
+        moves, method, vectors = self._rest
+        found: int = kernels.step(
+            self._batches[index], number, member, self._n_members, moves, update, method, vectors,
+            self._room, self._counters,
+        )  # fmt: skip
+        return found
+
+    def _help(self, member: int) -> None:
+        try:
+            if kernels.wait_for_step(self._counters, 0):
+                for number in range(len(self._plan)):
+                    if self._share(number, member) < 0:
+                        break
+        except BaseException:
+            # The first would wait for ever.
+            kernels.stop(self._counters)
+            raise
+
+
+def _room(batches: Sequence[kernels.ChainBatch]) -> kernels.StepRoom:
+    """Room for the largest of some batches."""
+    n_parts = max(int(batch.part_offsets[-1]) for batch in batches)
+    n_sentences = max(len(batch.part_offsets) - 1 for batch in batches)
+    return kernels.StepRoom(
+        scores=np.empty(n_parts),
+        gradient=np.empty(n_parts),
+        log_partition=np.empty(n_sentences),
+        target_scores=np.empty(n_sentences),
+        is_safe=np.empty(n_sentences, dtype=np.bool_),
+        members=np.empty(n_sentences * N_LANES, dtype=np.int64),
+        cells=np.empty(n_sentences + kernels.N_PIECES, dtype=np.int64),
+        squares=np.empty(max(len(batch.chunks) for batch in batches)),
+    )

@@ -1,0 +1,96 @@
+"""Steps of chains in one compiled call: the numbers of the general way, by any threads."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from partita.kernels.weights import chain_steps as kernels
+from partita.objectives import Entropy, Likelihood
+from partita.training.chain_steps import ChainPass
+from partita.training.corpus import MemoryCorpus
+from partita.training.mini_batches import ColumnSteps
+from partita.training.optimisers import AdaGrad, CorpusProblem
+from partita.training.penalties import Penalty
+from small_corpora import chain_batches
+
+
+def passes(corpus, first=0.0, n_passes=2):
+    problem, optimiser = CorpusProblem(corpus, Penalty(l2=1.0)), AdaGrad(rate=0.5)
+    state = optimiser.start(problem, np.full(corpus.n_weights, first))
+    for _ in range(n_passes):
+        state = optimiser.step(problem, state)
+    return state
+
+
+def general(monkeypatch):
+    monkeypatch.setattr(ColumnSteps, "whole_pass", lambda *_: None)
+
+
+@pytest.mark.parametrize("per_batch", [1, 2, 5, 30])
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_the_same_bits_as_the_general_way(per_batch, n_threads, monkeypatch):
+    batches = chain_batches(40, per_batch, n_attributes=50)
+    found = passes(MemoryCorpus(Likelihood(), batches, n_threads=n_threads))
+    general(monkeypatch)
+    expected = passes(MemoryCorpus(Likelihood(), batches, n_threads=1))
+    assert found.loss == expected.loss
+    assert found.gradient_norm == pytest.approx(expected.gradient_norm, rel=1e-13)
+    np.testing.assert_array_equal(found.weights, expected.weights)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_what_would_underflow_goes_the_general_way(n_threads, monkeypatch):
+    batches, rng = chain_batches(), np.random.default_rng(0)
+    corpus = MemoryCorpus(Likelihood(), batches, n_threads=n_threads)
+    weights = 1000.0 * rng.normal(size=corpus.n_weights)
+    ways = []
+    step = ChainPass.step
+
+    def noted(self, number):
+        ways.append(step(self, number))
+        return ways[-1]
+
+    monkeypatch.setattr(ChainPass, "step", noted)
+    found = passes(corpus, weights)
+    assert None in ways
+    general(monkeypatch)
+    expected = passes(MemoryCorpus(Likelihood(), batches, n_threads=1), weights)
+    assert found.loss == expected.loss
+    np.testing.assert_array_equal(found.weights, expected.weights)
+
+
+def test_an_error_of_a_helper_is_no_endless_wait(monkeypatch):
+    step = kernels.step
+
+    def failing(batch, number, member, *rest):
+        if member and number == 2:
+            raise MemoryError("no room")
+        return step(batch, number, member, *rest)
+
+    monkeypatch.setattr(kernels, "step", failing)
+    with pytest.raises(MemoryError, match="no room"):
+        passes(MemoryCorpus(Likelihood(), chain_batches(), n_threads=2))
+
+
+def test_an_error_between_steps_sends_the_helpers_home():
+    corpus = MemoryCorpus(Likelihood(), chain_batches(), n_threads=2)
+
+    def broken(share):
+        if share > 0.5:
+            raise RuntimeError("watched")
+
+    corpus.watcher = broken
+    with pytest.raises(RuntimeError, match="watched"):
+        passes(corpus)
+
+
+def test_which_corpora_it_is_for():
+    batches = chain_batches(terms=("Likelihood", "Entropy"))
+    both = MemoryCorpus(Likelihood() + 0.1 * Entropy(), batches)
+    assert both.chain_batches(0) is None
+    batches = chain_batches()
+    assert MemoryCorpus(Likelihood(), batches).chain_batches(0) is not None
+    assert MemoryCorpus(0.5 * Likelihood(), batches).chain_batches(0) is None
+    weighted = [replace(each, sample_weights=np.ones(3)) for each in batches]
+    assert MemoryCorpus(Likelihood(), weighted).chain_batches(0) is None
