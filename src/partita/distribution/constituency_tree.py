@@ -1,5 +1,8 @@
 """Distributions over binary constituency trees: the algorithm of Cocke, Kasami and Younger."""
 
+# Or `help` would spell out all that NumPy takes for an array.
+from __future__ import annotations
+
 from typing import Any
 
 from numpy.typing import ArrayLike

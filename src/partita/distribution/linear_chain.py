@@ -1,5 +1,8 @@
 """Linear-chain conditional random fields: distributions over tag sequences."""
 
+# Or `help` would spell out all that NumPy takes for an array.
+from __future__ import annotations
+
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -111,7 +114,7 @@ class LinearChain(Distribution[ChainParts, IntArray]):
     # ------------------------------------------------------------------ Mann & McCallum 2007
 
     @cached_property
-    def by_position(self) -> "LinearChain":
+    def by_position(self) -> LinearChain:
         """The same distribution with a transition table for every pair of neighbours."""
         chains = self.structures
         if not chains.shared:

@@ -1,5 +1,8 @@
 """Semi-Markov conditional random fields: distributions over segmentations with tags."""
 
+# Or `help` would spell out all that NumPy takes for an array.
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike

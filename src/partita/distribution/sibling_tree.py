@@ -1,5 +1,8 @@
 """Distributions over projective dependency trees of the second order: arcs and siblings."""
 
+# Or `help` would spell out all that NumPy takes for an array.
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike

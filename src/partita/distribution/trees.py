@@ -1,5 +1,8 @@
 """Distributions over dependency trees: arcs in, heads out."""
 
+# Or `help` would spell out all that NumPy takes for an array.
+from __future__ import annotations
+
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np

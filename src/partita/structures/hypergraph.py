@@ -1,5 +1,8 @@
 """Hypergraphs: nodes, and edges that lead from a sequence of tails to a head."""
 
+# Or `help` would spell out all that NumPy takes for an array.
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -171,7 +174,7 @@ class Hypergraph:
         node = _index("node", node, self.n_nodes)
         return self.forward_edges[self.forward_offsets[node] : self.forward_offsets[node + 1]]
 
-    def has_same_edges(self, other: "Hypergraph") -> bool:
+    def has_same_edges(self, other: Hypergraph) -> bool:
         """Whether the other has the same edges, in the same order, and the same root."""
         return self is other or (
             self.root == other.root
