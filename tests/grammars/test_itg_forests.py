@@ -83,6 +83,8 @@ def test_number_of_alignments_with_null_words(n, m):
 
 def test_the_counts_of_the_errata():
     assert n_derivations(pair_forest(*everything(3, 3))) == 34088
+    # Those of one alignment, that without links.
+    assert n_derivations(pair_forest(np.zeros((3, 3)), np.ones(3), np.ones(3))) == 26880
     assert n_derivations(pair_forest(*everything(3, 3), normal_form=True)) == 34
     one_to_one = np.ones((4, 4)), np.zeros(4), np.zeros(4)
     assert n_derivations(pair_forest(*one_to_one)) == 40

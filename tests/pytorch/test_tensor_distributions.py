@@ -1,5 +1,6 @@
 """Distributions on tensors: values by enumeration, gradients by finite differences."""
 
+import inspect
 import subprocess
 import sys
 
@@ -249,9 +250,15 @@ def test_samples():
     torch.manual_seed(1)
     assert torch.equal(p.sample(20), first)
     assert first.dtype == torch.int64
+    own = torch.Generator().manual_seed(1)
+    assert torch.equal(p.sample(20, own), first)
+    assert not torch.equal(p.sample(20, own), first)  # it has moved on
 
 
 def test_signatures_and_names():
+    # `help` names the types; all that NumPy takes for an array would fill a screen.
+    for kind in (pt.LinearChain, pt.SpanningTree, pt.SegmentChain, pt.Hypergraph):
+        assert "numpy" not in str(inspect.signature(kind))
     assert str(ptt.SpanningTree.__signature__).startswith("(arcs: Any, single_root: bool = False")
     assert repr(ptt.SpanningTree(torch.zeros(2, 3, 3))) == (
         "SpanningTree(2 sentences, 18 parts, on tensors)"

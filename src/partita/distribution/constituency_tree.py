@@ -1,8 +1,5 @@
 """Distributions over binary constituency trees: the algorithm of Cocke, Kasami and Younger."""
 
-# Or `help` would spell out all that NumPy takes for an array.
-from __future__ import annotations
-
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -69,8 +66,8 @@ class ConstituencyTree(Distribution):
         spans: Any,
         *,
         labelled: bool = False,
-        n_words: ArrayLike | None = None,
-        mask: ArrayLike | None = None,
+        n_words: "ArrayLike | None" = None,
+        mask: "ArrayLike | None" = None,
     ) -> None:
         shape = LABELLED_SPANS if labelled else SPANS
         form, lengths, sizes = recognise([("spans", spans, shape)], n_words, mask)

@@ -1,8 +1,5 @@
 """Linear-chain conditional random fields: distributions over tag sequences."""
 
-# Or `help` would spell out all that NumPy takes for an array.
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -84,10 +81,10 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         unary: Any,
         pairwise: Any,
         *,
-        start: ArrayLike | None = None,
-        stop: ArrayLike | None = None,
-        n_words: ArrayLike | None = None,
-        mask: ArrayLike | None = None,
+        start: "ArrayLike | None" = None,
+        stop: "ArrayLike | None" = None,
+        n_words: "ArrayLike | None" = None,
+        mask: "ArrayLike | None" = None,
     ) -> None:
         shape = BY_POSITION if _is_by_position(unary, pairwise) else SHARED
         given = (("unary", unary, UNARY), ("pairwise", pairwise, shape))
@@ -97,7 +94,7 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         if start is not None or stop is not None:
             self._add_ends(start, stop)
 
-    def _add_ends(self, start: ArrayLike | None, stop: ArrayLike | None) -> None:
+    def _add_ends(self, start: "ArrayLike | None", stop: "ArrayLike | None") -> None:
         """Add the scores of first and last tags to the unary scores of those words."""
         n_tags, (first, last) = self.structures.n_tags, self.structures.end_parts
         for name, given, parts in (("start", start, first), ("stop", stop, last)):
@@ -114,7 +111,7 @@ class LinearChain(Distribution[ChainParts, IntArray]):
     # ------------------------------------------------------------------ Mann & McCallum 2007
 
     @cached_property
-    def by_position(self) -> LinearChain:
+    def by_position(self) -> "LinearChain":
         """The same distribution with a transition table for every pair of neighbours."""
         chains = self.structures
         if not chains.shared:
@@ -139,7 +136,7 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         before, behind = (self._shaped(row).unary for row in rows)
         return EntropyLattices(before, behind)
 
-    def span_entropy(self, first: ArrayLike, last: ArrayLike) -> Number:
+    def span_entropy(self, first: "ArrayLike", last: "ArrayLike") -> Number:
         """Entropy of the tags of the words `first` to `last`, both included, counting from 0.
 
         One span for all sentences of a batch, or one for each.
@@ -156,7 +153,7 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         ]
         return self._form.scalar(np.array(entropies))
 
-    def constrained_entropy(self, first: ArrayLike, tags: Any, *, joint: bool = False) -> Number:
+    def constrained_entropy(self, first: "ArrayLike", tags: Any, *, joint: bool = False) -> Number:
         """Entropy of all other tags, given the tags of the words from `first` on.
 
         -sum p(rest | tags) log p(rest | tags) over the rest of the sequence: what is before given
@@ -243,7 +240,7 @@ class LinearChain(Distribution[ChainParts, IntArray]):
             view[...] = tables.sum(axis=0)
         return self._shaped(gathered)
 
-    def _each(self, number: ArrayLike) -> list[int]:
+    def _each(self, number: "ArrayLike") -> list[int]:
         """A number given once for all sentences, or once for each, as one for each."""
         numbers, n_sentences = np.asarray(number), self.structures.n_sentences
         if numbers.dtype.kind not in "iu" or numbers.shape not in {(), (n_sentences,)}:

@@ -1,8 +1,5 @@
 """Semi-Markov conditional random fields: distributions over segmentations with tags."""
 
-# Or `help` would spell out all that NumPy takes for an array.
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
@@ -80,8 +77,8 @@ class SegmentChain(Distribution[SegmentParts, IntArray]):
         segments: Any,
         pairwise: Any,
         *,
-        n_words: ArrayLike | None = None,
-        mask: ArrayLike | None = None,
+        n_words: "ArrayLike | None" = None,
+        mask: "ArrayLike | None" = None,
     ) -> None:
         given = [("segments", segments, SEGMENTS), ("pairwise", pairwise, PAIRWISE)]
         form, lengths, sizes = recognise(given, n_words, mask)

@@ -1,8 +1,5 @@
 """Distributions over projective dependency trees of the second order: arcs and siblings."""
 
-# Or `help` would spell out all that NumPy takes for an array.
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
@@ -83,8 +80,8 @@ class SiblingTree(Distribution[SiblingParts, IntArray]):
         siblings: Any,
         single_root: bool = False,
         *,
-        n_words: ArrayLike | None = None,
-        mask: ArrayLike | None = None,
+        n_words: "ArrayLike | None" = None,
+        mask: "ArrayLike | None" = None,
     ) -> None:
         given = [("arcs", arcs, ARCS), ("siblings", siblings, SIBLINGS)]
         form, lengths, _ = recognise(given, n_words, mask)

@@ -1,8 +1,5 @@
 """Distributions over dependency trees: arcs in, heads out."""
 
-# Or `help` would spell out all that NumPy takes for an array.
-from __future__ import annotations
-
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -64,8 +61,8 @@ class Tree(Distribution[Values, Heads]):
         single_root: bool = False,
         *,
         labelled: bool = False,
-        n_words: ArrayLike | None = None,
-        mask: ArrayLike | None = None,
+        n_words: "ArrayLike | None" = None,
+        mask: "ArrayLike | None" = None,
     ) -> None:
         shape = LABELLED_ARCS if labelled else ARCS
         form, lengths, sizes = recognise((("arcs", arcs, shape),), n_words, mask)

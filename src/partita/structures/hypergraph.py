@@ -1,8 +1,5 @@
 """Hypergraphs: nodes, and edges that lead from a sequence of tails to a head."""
 
-# Or `help` would spell out all that NumPy takes for an array.
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,7 +58,7 @@ class Hypergraph:
     order: IntArray
     """All nodes, tails before heads; ascending where the caller's numbers allow it."""
 
-    def __init__(self, heads: ArrayLike, tails: Sequence[ArrayLike], root: int) -> None:
+    def __init__(self, heads: "ArrayLike", tails: "Sequence[ArrayLike]", root: int) -> None:
         counts, tails_flat = _joined(tails)
         heads = _nodes("heads", heads)
         tail_offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -71,9 +68,9 @@ class Hypergraph:
     @classmethod
     def from_flat(
         cls,
-        heads: ArrayLike,
-        tails_flat: ArrayLike,
-        tail_offsets: ArrayLike,
+        heads: "ArrayLike",
+        tails_flat: "ArrayLike",
+        tail_offsets: "ArrayLike",
         root: int,
         n_nodes: int,
     ) -> Self:
@@ -174,7 +171,7 @@ class Hypergraph:
         node = _index("node", node, self.n_nodes)
         return self.forward_edges[self.forward_offsets[node] : self.forward_offsets[node + 1]]
 
-    def has_same_edges(self, other: Hypergraph) -> bool:
+    def has_same_edges(self, other: "Hypergraph") -> bool:
         """Whether the other has the same edges, in the same order, and the same root."""
         return self is other or (
             self.root == other.root
@@ -272,7 +269,7 @@ def _frozen(arrays: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
     return arrays
 
 
-def _joined(tails: Sequence[ArrayLike]) -> tuple[IntArray, IntArray]:
+def _joined(tails: "Sequence[ArrayLike]") -> tuple[IntArray, IntArray]:
     """Number of tails of each edge, and the tails of all edges end to end."""
     for edge, nodes in enumerate(tails):
         if not hasattr(nodes, "__len__") or isinstance(nodes, str | bytes):
@@ -284,7 +281,7 @@ def _joined(tails: Sequence[ArrayLike]) -> tuple[IntArray, IntArray]:
     return counts, _nodes("tails", list(chain.from_iterable(tails)))  # type: ignore[arg-type]
 
 
-def _whole_numbers(name: str, values: ArrayLike) -> IntArray:
+def _whole_numbers(name: str, values: "ArrayLike") -> IntArray:
     """A caller's whole numbers as a fresh int64 vector."""
     try:
         array: Array = np.asarray(values)
@@ -300,7 +297,7 @@ def _whole_numbers(name: str, values: ArrayLike) -> IntArray:
     return array.astype(np.int64)
 
 
-def _nodes(name: str, values: ArrayLike) -> IntArray:
+def _nodes(name: str, values: "ArrayLike") -> IntArray:
     """A caller's nodes: whole numbers from 0 on."""
     nodes = _whole_numbers(name, values)
     wrong = np.flatnonzero((nodes < 0) | (nodes >= MOST_NODES))

@@ -247,15 +247,22 @@ class TensorDistribution:
         return integers(best, self._device)
 
     def sample(
-        self, size: int, rng: np.random.Generator | None = None, *, replace: bool = True
+        self,
+        size: int,
+        rng: np.random.Generator | torch.Generator | None = None,
+        *,
+        replace: bool = True,
     ) -> Any:
         """`size` independent structures, exactly from p, along the first axis of each sentence.
 
         With `replace=False` no two are the same.
-        Without `rng` by a generator that PyTorch's own seeds, so that `torch.manual_seed` decides.
+        `rng` is NumPy's generator or PyTorch's; without one, `torch.manual_seed` decides.
         """
-        if rng is None:
-            rng = np.random.default_rng(torch.randint(2**63 - 1, ()).item())
+        if rng is None or isinstance(rng, torch.Generator):
+            # PyTorch draws the seed, so that its generator moves on.
+            device = "cpu" if rng is None else rng.device
+            seed = torch.randint(2**63 - 1, (), generator=rng, device=device)
+            rng = np.random.default_rng(seed.item())
         samples = self._engine.sample(size, rng, replace=replace)
         if self._engine is not self.numpy:
             samples = self.numpy._form.join_samples(self.numpy.structures, samples)
