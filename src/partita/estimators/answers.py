@@ -7,7 +7,6 @@ sentences are read as answers are taken.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -25,7 +24,7 @@ Answer = TypeVar("Answer")
 CHUNK = 1000
 """Sentences that are read and encoded together."""
 AHEAD = 2
-"""Chunks that are encoded before the answers to the first of them are taken."""
+"""Chunks that are encoded while others are asked about; of those, the answers to one wait."""
 
 
 class Asked(NamedTuple):
@@ -67,6 +66,17 @@ def ask(
     return asking.answers(_chunks(sentences, chunk), chosen.n_threads)
 
 
+class _Chunk(NamedTuple):
+    """Sentences that were encoded together."""
+
+    is_present: Sequence[bool]
+    """Whether each has words."""
+    places: Sequence[int]
+    """The numbers of those that have, among all that were asked about."""
+    present: Sequence[Any]
+    encoded: Any
+
+
 @dataclass(frozen=True)
 class _Asking(Generic[Answer]):
     """A question to a model."""
@@ -83,36 +93,57 @@ class _Asking(Generic[Answer]):
 
     def answers(self, chunks: Iterable[tuple[int, list[Any]]], n_threads: int) -> Iterator[Answer]:
         """The answers to all sentences, in order, a few chunks ahead of what is taken."""
-        with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
+        if n_threads == 1:
+            for first, read in chunks:
+                yield from self._asked(self._encoded(first, read), None, n_threads)
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            # Chunks are encoded by all threads, then asked about by all: never does a thread wait
+            # for another, and a single chunk is work for more than one.
+            encoding: deque[Future[_Chunk]] = deque()
             waiting: deque[Iterator[Answer]] = deque()
             for first, read in chunks:
-                waiting.append(self._asked(first, listed(read, first), pool))
-                if len(waiting) > (0 if pool is None else AHEAD):
+                encoding.append(pool.submit(self._encoded, first, read))
+                if len(encoding) > AHEAD:
+                    waiting.append(self._asked(encoding.popleft().result(), pool, n_threads))
+                if len(waiting) > 1:
                     yield from waiting.popleft()
+            while encoding:
+                waiting.append(self._asked(encoding.popleft().result(), pool, n_threads))
             while waiting:
                 yield from waiting.popleft()
 
+    def _encoded(self, first: int, read: list[Any]) -> "_Chunk":
+        sentences = listed(read, first)
+        is_present = [len(each) > 0 for each in sentences]
+        places = [first + index for index, here in enumerate(is_present) if here]
+        present = [each for each, here in zip(sentences, is_present, strict=True) if here]
+        return _Chunk(is_present, places, present, self.model.encode(present) if present else None)
+
     def _asked(
-        self, first: int, read: Sequence[Any], pool: ThreadPoolExecutor | None
+        self, chunk: "_Chunk", pool: ThreadPoolExecutor | None, n_threads: int
     ) -> Iterator[Answer]:
         """Ask about a chunk now; the answers are heard when they are taken."""
-        is_present = [len(each) > 0 for each in read]
-        places = [first + index for index, here in enumerate(is_present) if here]
-        present = [each for each, here in zip(read, is_present, strict=True) if here]
-        encoded = self.model.encode(present) if present else None
+        pieces = list(self.model.pieces(chunk.encoded)) if chunk.present else []
         found: list[Future[list[Any]] | list[Any]] = []
-        for piece in self.model.pieces(encoded) if present else ():
+        # Few groups: threads that come and go in no time wait for each other most of it.
+        size = max(len(pieces) // n_threads, 1)
+        for start in range(0, len(pieces), size):
+            group = pieces[start : start + size]
             if pool is None:
-                found.append(self._of_piece(piece, places, present))
+                found.append(self._of_pieces(group, chunk))
             else:
-                found.append(pool.submit(self._of_piece, piece, places, present))
-        last = None if self.finish is None or not present else partial(self.finish, encoded)
-        return _in_order(is_present, found, last, self.empty)
+                found.append(pool.submit(self._of_pieces, group, chunk))
+        last = partial(self.finish, chunk.encoded) if self.finish and chunk.present else None
+        return _in_order(chunk.is_present, found, last, self.empty)
 
-    def _of_piece(self, piece: Any, places: Sequence[int], present: Sequence[Any]) -> list[Any]:
+    def _of_pieces(self, pieces: Sequence[Any], chunk: "_Chunk") -> list[Any]:
+        return [answer for piece in pieces for answer in self._of_piece(piece, chunk)]
+
+    def _of_piece(self, piece: Any, chunk: "_Chunk") -> Iterable[Any]:
         span = slice(piece.sentences.start, piece.sentences.stop)
-        asked = Asked(piece.at(self.weights), places[span], present[span])
-        return list(self.question(asked))
+        asked = Asked(piece.at(self.weights), chunk.places[span], chunk.present[span])
+        return self.question(asked)
 
 
 def in_chunks(

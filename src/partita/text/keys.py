@@ -37,18 +37,20 @@ class Combination:
     def keys(self, codes: Sequence[NDArray[np.integer[Any]]], *, learn: bool = False) -> IntArray:
         """A key for each place; with `learn`, these are the training data."""
         keys = np.zeros(codes[0].shape if codes else 1, dtype=np.int64)
-        replaced, self.space = 0, 1
+        replaced, space = 0, 1
         for column, size in zip(codes, self.sizes, strict=True):
-            if self.space * size >= LARGEST:
+            if space * size >= LARGEST:
                 if learn:
                     self.seen.append(np.unique(keys[keys >= 0]))
                 keys = ranks(self.seen[replaced], keys)
-                self.space = max(len(self.seen[replaced]), 1)
+                space = max(len(self.seen[replaced]), 1)
                 replaced += 1
             absent = (keys < 0) | (column < 0)
             keys = keys * size + column
             keys[absent] = ABSENT
-            self.space *= size
+            space *= size
+        # Set at the end, since several threads may ask at once.
+        self.space = space
         return keys
 
     def codes(self, key: int) -> list[int]:
