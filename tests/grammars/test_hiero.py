@@ -189,6 +189,14 @@ def test_what_needs_more_room_than_there_is_at_first(monkeypatch):
         np.testing.assert_array_equal(mine.node_spans, theirs.node_spans)
 
 
+@pytest.mark.parametrize("source", ["a", "a b c", "b a b a c b"])
+def test_every_node_of_a_sentence_comes_behind_its_tails(source):
+    """Also by rules without words, whose head and tail have the same span."""
+    graph = grammar_of(SMALL).parse(source.split()).hypergraph
+    assert (graph.tails_flat < np.repeat(graph.heads, np.diff(graph.tail_offsets))).all()
+    np.testing.assert_array_equal(np.unique(graph.heads), np.arange(graph.n_nodes))
+
+
 def test_edges_know_their_rule_and_spans():
     grammar = grammar_of(SMALL)
     source = ["b", "a", "b", "a"]

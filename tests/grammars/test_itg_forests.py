@@ -92,6 +92,22 @@ def test_the_counts_of_the_errata():
 
 
 @pytest.mark.parametrize("normal_form", [False, True])
+def test_every_node_comes_behind_its_tails(normal_form):
+    """Which forests are built on without a look."""
+    rng = np.random.default_rng(0)
+    links, words = rng.random((4, 5)) < 0.6, (rng.random(4) < 0.7, rng.random(5) < 0.7)
+    forests = [
+        pair_forest(*everything(3, 4), normal_form=normal_form),
+        pair_forest(links, *words, normal_form=normal_form),
+        bounded_forest([[1, 2], [3], []], [True, False, True], True, 4, normal_form=normal_form),
+    ]
+    for graph in [forest.hypergraph for forest in forests]:
+        n_tails = np.diff(graph.tail_offsets)
+        assert (graph.tails_flat < np.repeat(graph.heads, n_tails)).all()
+        np.testing.assert_array_equal(graph.order, np.arange(graph.n_nodes))
+
+
+@pytest.mark.parametrize("normal_form", [False, True])
 def test_edges_know_their_rule_and_spans(normal_form):
     forest = pair_forest(*everything(3, 2), normal_form=normal_form)
     graph = forest.hypergraph

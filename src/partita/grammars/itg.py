@@ -169,11 +169,10 @@ def _built(build: Callable[..., None], *given: Any) -> Edges | None:
 
 
 def _hypergraph(edges: Edges) -> Hypergraph:
-    """Its root is the last node."""
+    """Its root is the last node, and every node comes behind its tails."""
     n_nodes = len(edges.spans)
-    return Hypergraph.from_kernel(
-        edges.heads, edges.tails, edges.tail_offsets, n_nodes - 1, n_nodes
-    )
+    shape = edges.tails, edges.tail_offsets, n_nodes - 1, n_nodes
+    return Hypergraph.from_kernel(edges.heads, *shape, is_ascending=True)
 
 
 def _no_pair(links: BoolArray, deletions: BoolArray, insertions: BoolArray) -> str:
