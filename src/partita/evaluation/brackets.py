@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from partita.evaluation.shares import share
 from partita.structures.phrase_trees import PhraseTree
 
 DELETED = frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."})
@@ -43,27 +44,27 @@ class BracketScores:
     @property
     def precision(self) -> float:
         """Right ones of the predicted; NaN if there are none."""
-        return _share(self.n_right, self.n_predicted)
+        return share(self.n_right, self.n_predicted)
 
     @property
     def recall(self) -> float:
         """Right ones of gold; NaN if there are none."""
-        return _share(self.n_right, self.n_gold)
+        return share(self.n_right, self.n_gold)
 
     @property
     def f1(self) -> float:
         """The harmonic mean of both."""
-        return _share(2 * self.n_right, self.n_gold + self.n_predicted)
+        return share(2 * self.n_right, self.n_gold + self.n_predicted)
 
     @property
     def exact(self) -> float:
         """The share of sentences whose brackets are all right."""
-        return _share(self.n_exact, self.n_sentences)
+        return share(self.n_exact, self.n_sentences)
 
     @property
     def tag_accuracy(self) -> float:
         """The share of words with the right tag."""
-        return _share(self.n_right_tags, self.n_words)
+        return share(self.n_right_tags, self.n_words)
 
     def __str__(self) -> str:
         return (
@@ -151,7 +152,3 @@ def _brackets(
 
 def _cross(a: Bracket, b: Bracket) -> bool:
     return a[0] < b[0] <= a[1] < b[1] or b[0] < a[0] <= b[1] < a[1]
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else float("nan")

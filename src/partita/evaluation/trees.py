@@ -18,6 +18,7 @@ from partita.data.dependencies import UNKNOWN, relations, sentence_name, tree_he
 from partita.data.errors import DataError
 from partita.data.sentences import Sentence
 from partita.evaluation.bootstrap import Interval, bootstrap
+from partita.evaluation.shares import share
 
 Measure: TypeAlias = Literal["uas", "las"]
 PredictedTree: TypeAlias = tuple[ArrayLike, Sequence[str] | None]
@@ -48,17 +49,17 @@ class RelationScores(NamedTuple):
     @property
     def precision(self) -> float:
         """Right heads and relations, of the words that were given this relation."""
-        return _share(self.n_right, self.n_predicted)
+        return share(self.n_right, self.n_predicted)
 
     @property
     def recall(self) -> float:
         """Right heads and relations, of the words that have this relation."""
-        return _share(self.n_right, self.n_gold)
+        return share(self.n_right, self.n_gold)
 
     @property
     def f1(self) -> float:
         """The harmonic mean of both."""
-        return _share(2 * self.n_right, self.n_gold + self.n_predicted)
+        return share(2 * self.n_right, self.n_gold + self.n_predicted)
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,12 @@ class ComparedTrees:
     @property
     def uas(self) -> float:
         """The share of words with the right head."""
-        return _share(int(self.right_head.sum()), len(self))
+        return share(int(self.right_head.sum()), len(self))
 
     @property
     def las(self) -> float:
         """The share of words with the right head and relation."""
-        return _share(int(self.right.sum()), len(self)) if self.predicted else float("nan")
+        return share(int(self.right.sum()), len(self)) if self.predicted else float("nan")
 
     @property
     def clas(self) -> float:
@@ -122,13 +123,13 @@ class ComparedTrees:
         in_gold = np.array([relation in CONTENT for relation in self.gold], dtype=np.bool_)
         n_predicted = sum(relation in CONTENT for relation in self.predicted)
         n_right = int((self.right & in_gold).sum())
-        return _share(2 * n_right, int(in_gold.sum()) + n_predicted)
+        return share(2 * n_right, int(in_gold.sum()) + n_predicted)
 
     @property
     def exact(self) -> float:
         """The share of sentences whose heads are all right, of those that have words here."""
         words, right = self._counts("uas")
-        return _share(int((right == words)[words > 0].sum()), int((words > 0).sum()))
+        return share(int((right == words)[words > 0].sum()), int((words > 0).sum()))
 
     def where(self, chosen: BoolArray) -> "ComparedTrees":
         """Some of the words only."""
@@ -323,10 +324,6 @@ def _check_words(gold: Sentence, parsed: Sentence) -> None:
 def _universal(relation: str) -> str:
     # One text for all words of a relation.
     return sys.intern(relation.partition(":")[0])
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else float("nan")
 
 
 def _ratio(parts: Sequence[int], wholes: Sequence[int]) -> float:

@@ -123,13 +123,12 @@ class Segmenter(DescribedWords, TagEstimator, Penalties, Descent, Uncertainty):
         if isinstance(sentences, SentenceFiles):
             refuse_beside_files(tags, sample_weight, unlabelled)
             model, training, learnt_from = fit_from_files(self, sentences, held_out)
-            self.model_, self.weights_, self.training_ = model, training.weights, training
-            self.about_ = {"learnt from": learnt_from, **tag_facts(training)}
-            return self
-        material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
-        model, training = fit_segmenter(self, material, held_out)
+        else:
+            material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
+            model, training = fit_segmenter(self, material, held_out)
+            learnt_from = material.learnt_from
         self.model_, self.weights_, self.training_ = model, training.weights, training
-        self.about_ = material.about(training)
+        self.about_ = {"learnt from": learnt_from, **tag_facts(training)}
         return self
 
     @property

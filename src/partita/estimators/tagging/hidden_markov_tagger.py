@@ -222,11 +222,11 @@ class HiddenMarkovTagger(ChainEstimator):
         if isinstance(sentences, SentenceFiles):
             refuse_beside_files(tags, sample_weight, unlabelled)
             learnt, learnt_from = fit_from_files(self, sentences, held_out)
-            self.about_ = {"learnt from": learnt_from, **tag_facts(learnt.training)}
         else:
             material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
             learnt = fit_hidden_markov(self, material, held_out)
-            self.about_ = material.about(learnt.training)
+            learnt_from = material.learnt_from
+        self.about_ = {"learnt from": learnt_from, **tag_facts(learnt.training)}
         self._take(learnt.model, learnt.training.weights)
         self.histories_, self.reasons_ = learnt.histories, learnt.reasons
         self.training_ = learnt.training

@@ -50,8 +50,9 @@ class TagMaterial:
         """Sentences with a known tag; they come first."""
         return self.count(Known.ALL) + self.count(Known.SOME)
 
-    def about(self, training: TrainingResult) -> dict[str, Cell]:
-        """What was learnt from, and how that ended."""
+    @property
+    def learnt_from(self) -> str:
+        """How many sentences and words there are, and what is known of them, for people."""
         n_words = sum(map(len, self.tags))
         counts = {
             "with tags": self.count(Known.ALL),
@@ -59,10 +60,7 @@ class TagMaterial:
             "without": self.count(Known.NOTHING),
         }
         kinds = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-        return {
-            "learnt from": f"{len(self.sentences):,} sentences ({kinds}), {n_words:,} words",
-            **tag_facts(training),
-        }
+        return f"{len(self.sentences):,} sentences ({kinds}), {n_words:,} words"
 
     def knowledge(self, tags: TagSet, class_weights: FloatArray | None = None) -> "TagKnowledge":
         """The tags as numbers."""
