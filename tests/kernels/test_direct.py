@@ -8,12 +8,20 @@ import numpy as np
 import pytest
 
 import partita as pt
-from partita.kernels.bitext.hmm_steps import agree
+from partita.kernels.bitext.hmm_steps import agree, infer_pair
+from partita.kernels.bitext.model1 import without_partner
 from partita.kernels.chains.scaled import log_scale
 from partita.kernels.forests.order import is_sound
+from partita.kernels.simd.wide import narrow, widen
 from partita.kernels.trees.reachability import clear_impossible
 from partita.kernels.underflow import SAFE
+from partita.structures.tree_checks import are_trees
 from spanning import all_spanning_trees
+
+
+def uncompiled(function):
+    return getattr(function, "py_func", function)
+
 
 HEADS, TAILS, OFFSETS = [1, 2], [0, 0, 1], [0, 1, 3]
 
@@ -89,8 +97,43 @@ def test_one_weight_that_is_lost_makes_the_bound_stricter(score, is_safe):
 def test_a_sum_too_small_to_be_certain_of_is_reported():
     """As -inf; several factors are multiplied before a logarithm is taken."""
     # Compiled it is part of others, which lend it their arrays.
-    plain = getattr(log_scale, "py_func", log_scale)
+    plain = uncompiled(log_scale)
     scale = np.array([[0.5, 3e-281, 1e-15, np.nan], [2.0, 1.0, 1e-15, 1.0], [4.0, 1.0, 1e-15, 1.0]])
     found = [plain(scale.reshape(-1), lane, 3) for lane in range(4)]
     assert found[1] == found[3] == -np.inf
     np.testing.assert_allclose(found[::2], np.log([4.0, 1e-45]), rtol=1e-14)
+
+
+def test_one_sentence_with_two_roots_is_enough():
+    heads, n_words = np.array([0, 1, 0, 0]), np.array([2, 2])
+    assert are_trees(heads, n_words, is_projective=True, single_root=False)
+    assert not are_trees(heads, n_words, is_projective=True, single_root=True)
+    assert are_trees(np.array([0, 1, 2, 0]), n_words, is_projective=True, single_root=True)
+
+
+def test_wide_numbers_become_doubles():
+    """0 below the smallest double, infinite above the largest."""
+    with np.errstate(over="ignore", under="ignore"):
+        for exponent in (*range(-1400, 1400, 50), -1074, -1070, -5000, 5000):
+            units = (exponent + 256) // 512
+            wide = (np.ldexp(1.5, exponent - 512 * units), float(units))
+            assert uncompiled(widen)(*wide) == wide
+            for sign in (1.0, -1.0):
+                found = uncompiled(narrow)((sign * wide[0], wide[1]))
+                assert found == sign * np.ldexp(1.5, exponent)
+
+
+def test_words_of_the_empty_word_have_no_partner_all_of_them():
+    values = np.array([[0.9, 0.8, 0.1], [0.2, 0.1, 0.7]])  # the empty word in the first row
+    partners, words = np.full(3, -1), np.full(3, -1)
+    shape = (np.array([7]), np.array([0, 1]), np.array([4, 5, 6]), np.array([0, 3]))
+    assert without_partner(values.reshape(-1), *shape, partners, words) == 2
+    assert partners.tolist() == [0, 0, -1]
+    assert words.tolist() == [4, 5, -1]
+
+
+def test_without_source_words_everything_is_of_the_empty_word():
+    posteriors = np.zeros((1, 3))
+    found = uncompiled(infer_pair)(np.ones((1, 3)), None, None, 0.2, None, posteriors, None)
+    assert found == 0.0
+    assert posteriors.tolist() == [[1.0, 1.0, 1.0]]

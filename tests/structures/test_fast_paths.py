@@ -59,6 +59,19 @@ def test_no_sentence_with_moderate_scores_is_done_again(kind, groups, shift):
         assert len(unsafe(structures.infer(scores).state)) == 0
 
 
+@pytest.mark.parametrize("root", [1, 2, 3])
+@pytest.mark.parametrize("n_sentences", [1, 4])
+def test_elimination_ends_with_a_root_that_leads_to_all_words(root, n_sentences):
+    """Others can be the root as well, but what hangs on them is too unlikely for a double."""
+    arcs = np.full((4, 4), -1000.0)
+    arcs[0], arcs[root] = -10.0, 0.0
+    arcs[0, root] = 0.0
+    structures = SpanningTrees([3] * n_sentences, single_root=True)
+    inference = structures.infer(np.tile(arcs.reshape(-1), n_sentences))
+    assert len(inference.state[1]) == 0
+    np.testing.assert_allclose(inference.log_partition, 0.0, atol=1e-12)
+
+
 def test_steps_of_markov_chains_keep_the_segments_that_came():
     """No step: what comes back is what came, sentences of several segments and all."""
     structures = SegmentChains([5, 1, 4], 3, 2)

@@ -336,3 +336,16 @@ def test_counts_where_most_arcs_are_forbidden(single_root):
         counts.append(expected)
     assert 0 in counts
     assert max(counts) > 3
+
+
+@pytest.mark.parametrize("n_sentences", [1, 4, 9])
+def test_what_stands_in_column_0_is_no_arc_that_is_allowed(n_sentences):
+    """Else few forbidden arcs would go unnoticed, and arcs that no tree can have get a little."""
+    rng = np.random.default_rng(0)
+    arcs = rng.normal(size=(n_sentences, 6, 6))
+    arcs[:, :, 0] = 0.0
+    # Word 1 hangs on word 4 alone, so that word 4 cannot hang on word 1.
+    arcs[:, [0, 2, 3, 5], 1] = -np.inf
+    p = pt.SpanningTree(arcs)
+    assert (p.marginals[:, 1, 4] == 0.0).all()
+    np.testing.assert_allclose(p.marginals[:, 4, 1], 1.0, atol=1e-12)

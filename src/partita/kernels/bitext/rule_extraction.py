@@ -108,7 +108,8 @@ def extract(source, target, found, n_found, linked, most_symbols, most_slots, so
             if k == number or one[0] < outer[0] or one[1] > outer[1]:
                 continue
             left = n_words - (one[1] - one[0])
-            if left + 1 <= most_symbols and outside(linked, outer, one, none):
+            # The first and the last word of a phrase are linked, and one of them is left.
+            if left + 1 <= most_symbols:
                 if at >= len(sources):
                     return -1
                 write_side(source, outer[0], outer[1], one, none, 0, 1, sources, at)

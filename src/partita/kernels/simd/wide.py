@@ -101,5 +101,5 @@ def narrow(x):
     if x[1] == 0.0:
         return x[0]
     if x[1] < 0.0:
-        return x[0] * _DOWN * (_DOWN if x[1] < -1.0 else 1.0) if x[1] > -4.0 else 0.0
-    return x[0] * _UP * (_UP if x[1] > 1.0 else 1.0)
+        return x[0] * _DOWN * (_DOWN if x[1] < -1.0 else 1.0) if x[1] > -3.0 else 0.0
+    return x[0] * _UP * (_UP if x[1] > 1.0 else 1.0) if x[1] < 3.0 else x[0] * np.inf
