@@ -132,11 +132,11 @@ def forward(
         if 0 < t < mosts[0]:
             two_times_table(
                 messages, alphas[0] + row - width, alphas[1] + row - width, table,
-                None, 0, 0, None, n_tags, sums, behind,
+                None, 0, n_tags, sums, 0,
             )  # fmt: skip
         elif t > 0:
             messages_times_table(
-                messages, alphas[1] + row - width, table, None, 0, None, n_tags, sums, behind
+                messages, alphas[1] + row - width, table, None, 0, n_tags, sums, behind
             )
         for which in range(0 if t < mosts[0] else 1, 2):
             here, alpha = (second, alphas[1]) if which == 1 else (places, alphas[0])
@@ -184,11 +184,11 @@ def backward(
         if t + 1 < mosts[0]:
             two_times_table(
                 messages, alphas[0] + after, alphas[1] + after, transposed,
-                None, 0, 0, None, n_tags, sums, behind,
+                None, 0, n_tags, sums, 0,
             )  # fmt: skip
         elif t + 1 < mosts[1]:
             messages_times_table(
-                messages, alphas[1] + after, transposed, None, 0, None, n_tags, sums, behind
+                messages, alphas[1] + after, transposed, None, 0, n_tags, sums, behind
             )
         for which in range(0 if t < mosts[0] else 1, 2):
             here, alpha = (second, alphas[1]) if which == 1 else (places, alphas[0])

@@ -43,6 +43,10 @@ from partita.kernels.simd.lanes import (
     spread,
     store,
 )
+from partita.kernels.simd.prefetch import prefetch
+
+N_AHEAD, N_LINE = 2, 8
+"""Rows are fetched so many words before they are read; numbers in a line of the cache."""
 
 
 @lent
@@ -88,10 +92,10 @@ def moved_lanes(matrix, direction, tables, n_tags, moved, moved_transposed):
 
 
 @lent
-def add_lanes(messages, at, table, n_tags, out, to):
-    """out[to + j, lane] += sum_i messages[at + i, lane] table[i, j, lane]."""
+def times_lanes(messages, at, table, n_tags, out, to):
+    """out[to + j, lane] = sum_i messages[at + i, lane] table[i, j, lane]."""
     for j in range(n_tags):
-        total = load(out, to + j * N_LANES)
+        total = broadcast(0.0)
         for i in range(n_tags):
             value = load(table, (i * n_tags + j) * N_LANES)
             total = fma(value, load(messages, at + i * N_LANES), total)
@@ -99,26 +103,44 @@ def add_lanes(messages, at, table, n_tags, out, to):
 
 
 @borrowing
-def move(
-    moving, starts, messages, still_starts, are_two, matrix, moved, is_shared, n_tags, sums
-):  # fmt: skip
-    """sums = moving M + still (M V) of two groups, or of the second.
+def n_stills(n_cells, n_tags):
+    """Room for `still_sums` of the words whose messages have so many cells."""
+    return n_cells // n_slots(n_tags) * 2 * table_stride(n_tags)
 
-    M V is one table or, where only the second is asked for, perhaps one for each lane.
+
+@lent
+def still_sums(messages, starts, first, ends, moved, is_shared, n_tags, stills):
+    """stills[t] = messages[t] (M V) for the words of two groups, or of the second.
+
+    M V is one table or, where only the second is asked for, perhaps one for each lane. These sums
+    come first, so that one table at a time has to stay in the cache.
     """
+    width, behind = n_slots(n_tags) * N_LANES, table_stride(n_tags) * N_LANES
+    for t in range(first, ends[1]):
+        row, to = t * width, 2 * t * behind
+        if t < ends[0]:
+            two_times_table(
+                messages, starts[0] + row, starts[1] + row, moved, None, 0, n_tags, stills, to
+            )
+        elif is_shared:
+            messages_times_table(
+                messages, starts[1] + row, moved, None, 0, n_tags, stills, to + behind
+            )
+        else:
+            times_lanes(messages, starts[1] + row, moved, n_tags, stills, to + behind)
+
+
+@borrowing
+def move(moving, starts, are_two, matrix, stills, t, n_tags, sums):
+    """sums = moving M + stills[t] of two groups, or of the second."""
     behind = table_stride(n_tags) * N_LANES
+    still = 2 * t * behind
     if are_two:
-        two_times_table(
-            moving, starts[0], starts[1], matrix,
-            messages, still_starts[0], still_starts[1], moved, n_tags, sums, behind,
-        )  # fmt: skip
-    elif is_shared:
-        messages_times_table(
-            moving, starts[1], matrix, messages, still_starts[1], moved, n_tags, sums, behind
-        )
+        two_times_table(moving, starts[0], starts[1], matrix, stills, still, n_tags, sums, 0)
     else:
-        messages_times_table(moving, starts[1], matrix, None, 0, None, n_tags, sums, behind)
-        add_lanes(messages, still_starts[1], moved, n_tags, sums, behind)
+        messages_times_table(
+            moving, starts[1], matrix, stills, still + behind, n_tags, sums, behind
+        )
 
 
 @lent
@@ -130,20 +152,20 @@ def clear(sums, n_lanes):
 
 @lent
 def left_messages(
-    alphas, mosts, third, n_tags, matrix, moved, is_shared, messages, values, sums, before, left
-):
+    alphas, mosts, third, n_tags, matrix, moved, is_shared, messages, values, stills, sums,
+    before, left,
+):  # fmt: skip
     """before[t] = left[t-1] M + alpha[t-1] (M V); left[t] = alpha[t] v[t] + ratio[t] before[t]."""
     width, space = n_slots(n_tags) * N_LANES, alphas[1] - alphas[0]
     other = table_stride(n_tags) * N_LANES
     clear(sums, 2 * other)
+    ends = mosts[0] - 1, mosts[1] - 1
+    still_sums(messages, alphas, 0, ends, moved, is_shared, n_tags, stills)
     for t in range(mosts[1]):
         row = t * width
         if t > 0:
             last = row - width
-            move(
-                left, (last, space + last), messages, (alphas[0] + last, alphas[1] + last),
-                t < mosts[0], matrix, moved, is_shared, n_tags, sums,
-            )  # fmt: skip
+            move(left, (last, space + last), t < mosts[0], matrix, stills, t - 1, n_tags, sums)
         for which in range(0 if t < mosts[0] else 1, 2):
             cell, at = which * space + row, which * other
             alpha = alphas[0] + cell
@@ -185,10 +207,18 @@ def right_word(
     write_row(sums, at, n_tags, out, rows)
 
 
+@borrowing
+def ask_for_rows(values, rows, n_tags):
+    """Fetch a word's row of four sentences."""
+    for j in range(0, n_tags, N_LINE):
+        for row in rows:
+            prefetch(values, row + j)
+
+
 @lent
 def right_messages(
     places, second, alphas, mosts, third, n_tags, transposed, moved, is_shared, messages, values,
-    sums, before, marginals, expected, sign, right, out,
+    stills, sums, before, marginals, expected, sign, right, out,
 ):  # fmt: skip
     """behind[t] = M right[t+1] + (M V) gain[t+1]; right[t] = gain[t] v[t] + ratio[t] behind[t].
 
@@ -197,16 +227,18 @@ def right_messages(
     width, space = n_slots(n_tags) * N_LANES, alphas[1] - alphas[0]
     other = table_stride(n_tags) * N_LANES
     clear(sums, 2 * other)
+    gains = alphas[0] + third, alphas[1] + third
+    still_sums(messages, gains, 1, mosts, moved, is_shared, n_tags, stills)
     for t in range(mosts[1] - 1, -1, -1):
         row, after = t * width, (t + 1) * width
         if t + 1 < mosts[1]:
-            gains = alphas[0] + third + after, alphas[1] + third + after
             move(
-                right, (after, space + after), messages, gains, t + 1 < mosts[0], transposed,
-                moved, is_shared, n_tags, sums,
+                right, (after, space + after), t + 1 < mosts[0], transposed, stills, t + 1,
+                n_tags, sums,
             )  # fmt: skip
         for which in range(0 if t < mosts[0] else 1, 2):
             cell, here = which * space + row, second if which == 1 else places
+            ask_for_rows(marginals, rows_of(here, max(t - N_AHEAD, 0), n_tags), n_tags)
             right_word(
                 rows_of(here, t, n_tags), n_tags, sums, which * other, messages,
                 alphas[0] + cell, third, values, before, cell, marginals,
@@ -217,12 +249,13 @@ def right_messages(
 @lent
 def move_two(
     places, second, alphas, mosts, third, n_tags, matrix, transposed, moved, moved_transposed,
-    is_shared, messages, values, sums, before, left, right, marginals, expected, sign, out,
+    is_shared, messages, values, stills, sums, before, left, right, marginals, expected, sign,
+    out,
 ):  # fmt: skip
     """Messages that move, and the product for tags, times `sign`, of two groups; fills E."""
     left_messages(
-        alphas, mosts, third, n_tags, matrix, moved, is_shared, messages, values, sums, before,
-        left,
+        alphas, mosts, third, n_tags, matrix, moved, is_shared, messages, values, stills, sums,
+        before, left,
     )  # fmt: skip
     for which in range(0 if mosts[0] > 0 else 1, 2):
         here, alpha = (second, alphas[1]) if which == 1 else (places, alphas[0])
@@ -232,7 +265,7 @@ def move_two(
         )  # fmt: skip
     right_messages(
         places, second, alphas, mosts, third, n_tags, transposed, moved_transposed, is_shared,
-        messages, values, sums, before, marginals, expected, sign, right, out,
+        messages, values, stills, sums, before, marginals, expected, sign, right, out,
     )  # fmt: skip
 
 
@@ -259,6 +292,7 @@ def product(
     values, left, right = np.empty(longest), np.empty(longest), np.empty(longest)
     before, matrix, transposed = np.empty(longest), np.empty(size), np.empty(size)
     sums, expected = np.empty(2 * stride * N_LANES), np.empty(2 * N_LANES)
+    stills = np.empty(n_stills(longest, n_tags))
     # Either one table, or one for each lane.
     moved, moved_transposed = np.empty(size * N_LANES), np.empty(size * N_LANES)
     group, previous, is_shared = 0, 0, False
@@ -287,13 +321,14 @@ def product(
             read_direction(direction, here, n_tags, values, alpha - alphas[0])
         move_two(
             places, second, alphas, mosts, third, n_tags, matrix, transposed,
-            moved, moved_transposed, is_shared, messages, values, sums, before, left, right,
-            marginals, expected, 1.0, out,
+            moved, moved_transposed, is_shared, messages, values, stills, sums, before, left,
+            right, marginals, expected, 1.0, out,
         )  # fmt: skip
         for which in range(0 if mosts[0] > 0 else 1, 2):
             here, alpha = (second, alphas[1]) if which == 1 else (places, alphas[0])
             moved_tables(
                 here, alpha, alpha - alphas[0], which * N_LANES, third, n_tags, matrix, direction,
-                tables_of(here, n_tags), messages, left, right, marginals, expected, out,
+                (table, table, table, table) if is_shared else tables_of(here, n_tags),
+                messages, left, right, marginals, expected, out,
             )  # fmt: skip
         group += 2 if mosts[0] > 0 else 1

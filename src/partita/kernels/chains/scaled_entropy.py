@@ -13,7 +13,12 @@ and with E = <v, marginals> the entropy is sum log c - E.
 import numpy as np
 
 from partita.kernels.chains.scaled import next_two, read_table, two_groups
-from partita.kernels.chains.scaled_covariance import move_two, moved_table, moved_tables
+from partita.kernels.chains.scaled_covariance import (
+    move_two,
+    moved_table,
+    moved_tables,
+    n_stills,
+)
 from partita.kernels.chains.side_by_side import (
     groups,
     largest_of_two,
@@ -54,6 +59,7 @@ def entropy(
     before, left, right = np.empty(longest), np.empty(longest), np.empty(longest)
     matrix, transposed, minus_matrix = np.empty(size), np.empty(size), np.empty(size)
     moved, moved_transposed = np.empty(size), np.empty(size)
+    stills = np.empty(n_stills(longest, n_tags))
     table_values, minus_values = np.empty(n_table), np.empty(n_table)
     sums, shift = np.empty(2 * stride * N_LANES), np.empty(2 * N_LANES)
     ends, totals, expected = np.empty(2 * N_LANES), np.empty(2 * N_LANES), np.empty(2 * N_LANES)
@@ -77,7 +83,7 @@ def entropy(
         )  # fmt: skip
         move_two(
             places, second, alphas, mosts, third, n_tags, matrix, transposed,
-            moved, moved_transposed, True, messages, values, sums, before, left, right,
+            moved, moved_transposed, True, messages, values, stills, sums, before, left, right,
             marginals, expected, -1.0, out,
         )  # fmt: skip
         negate(expected, 2 * N_LANES, expected)

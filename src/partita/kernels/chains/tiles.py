@@ -10,6 +10,7 @@ tile that overlaps the one before.
 from partita.kernels.chains.side_by_side import N_TILE, n_slots, write_columns
 from partita.kernels.jit import borrowing, lent, pasted
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, spread, store
+from partita.kernels.simd.prefetch import prefetch
 
 N_COLUMNS = 9
 """Of a tile of one group. Tables have at least as many; those without a tag hold zeros."""
@@ -47,19 +48,22 @@ def add_products(messages, at, table, cell, n_tags, sums):
 
 
 @borrowing
-def messages_times_table(messages, at, table, still, still_at, moved, n_tags, out, to):
+def messages_times_table(messages, at, table, start, start_at, n_tags, out, to):
     """out[to + j, lane] = sum_i messages[at + i, lane] table[i, j].
 
-    Unless `still` is None, still[still_at + i] moved[i, j] is added: the derivative of such a sum.
+    Unless `start` is None, the sums begin with start[start_at + j, lane].
     """
     zero = broadcast(0.0)
     for column in range(0, n_tags, N_COLUMNS):
         first = min(column, table_stride(n_tags) - N_COLUMNS)
         sums = zero, zero, zero, zero, zero, zero, zero, zero, zero
-        sums = add_products(messages, at, table, first, n_tags, sums)
-        if still is not None:
-            sums = add_products(still, still_at, moved, first, n_tags, sums)
-        a, b, c, d, e, f, g, h, i = sums
+        if start is not None:
+            place = start_at + first * N_LANES
+            a, b, c = load_three(start, place)
+            d, e, f = load_three(start, place + 3 * N_LANES)
+            g, h, i = load_three(start, place + 6 * N_LANES)
+            sums = a, b, c, d, e, f, g, h, i
+        a, b, c, d, e, f, g, h, i = add_products(messages, at, table, first, n_tags, sums)
         place = to + first * N_LANES
         store_three(out, place, a, b, c)
         store_three(out, place + 3 * N_LANES, d, e, f)
@@ -87,20 +91,32 @@ def add_products_of_two(messages, at, second_at, table, cell, n_tags, sums):
 
 
 @borrowing
-def two_times_table(
-    messages, at, second_at, table, still, still_at, second_still_at, moved, n_tags, out, second_to
-):
-    """`messages_times_table` of two groups, to 0 and to `second_to`."""
-    zero = broadcast(0.0)
+def two_times_table(messages, at, second_at, table, start, start_at, n_tags, out, to):
+    """`messages_times_table` of two groups; the second starts and ends a table's row further."""
+    zero, behind = broadcast(0.0), table_stride(n_tags) * N_LANES
     for column in range(0, n_tags, N_COLUMNS_OF_TWO):
         first = min(column, table_stride(n_tags) - N_COLUMNS_OF_TWO)
         sums = (zero, zero, zero, zero, zero), (zero, zero, zero, zero, zero)
+        if start is not None:
+            place = start_at + first * N_LANES
+            sums = load_five(start, place), load_five(start, place + behind)
         sums = add_products_of_two(messages, at, second_at, table, first, n_tags, sums)
-        if still is not None:
-            sums = add_products_of_two(still, still_at, second_still_at, moved, first, n_tags, sums)
         (a, b, c, d, e), (f, g, h, i, j) = sums
-        store_five(out, first * N_LANES, a, b, c, d, e)
-        store_five(out, second_to + first * N_LANES, f, g, h, i, j)
+        store_five(out, to + first * N_LANES, a, b, c, d, e)
+        store_five(out, to + behind + first * N_LANES, f, g, h, i, j)
+
+
+@pasted
+def load_three(values, cell):
+    """Three neighbouring lanes of an array."""
+    return load(values, cell), load(values, cell + N_LANES), load(values, cell + 2 * N_LANES)
+
+
+@pasted
+def load_five(values, cell):
+    """Five neighbouring lanes of an array."""
+    a, b, c = load_three(values, cell)
+    return a, b, c, load(values, cell + 3 * N_LANES), load(values, cell + 4 * N_LANES)
 
 
 @pasted
@@ -154,6 +170,10 @@ def pair_sums(
                 i = min(row, slots - N_ROWS)
                 before, behind = left_at + i * N_LANES, right_at + width + j * N_LANES
                 sums = nothing, nothing, nothing
+                if n_tags > N_ROWS_TOGETHER:
+                    ask_for_rows(out, tables, i * n_tags + j, n_tags, top == 0)
+                    if marginals is not None:
+                        ask_for_rows(marginals, tables, i * n_tags + j, n_tags, top == 0)
                 for t in range(0, n_terms * width, width):
                     sums = add_twelve(left, before + t, right, behind + t, sums)
                 if still is not None:
@@ -169,6 +189,20 @@ def pair_sums(
                     write_products(
                         matrix, cell + 2 * stride, sums[2], place + 2 * n_tags, *for_rows
                     )
+
+
+@borrowing
+def ask_for_rows(values, tables, place, n_tags, is_first):
+    """Fetch three rows of four tables, `N_ROWS_TOGETHER` rows before they are needed.
+
+    A tile reads and writes twelve rows, more than the processor follows by itself.
+    """
+    ahead = N_ROWS_TOGETHER * n_tags
+    for row in range(place, place + N_ROWS * n_tags, n_tags):
+        for table in tables:
+            prefetch(values, table + row + ahead)
+            if is_first:
+                prefetch(values, table + row)
 
 
 @borrowing
