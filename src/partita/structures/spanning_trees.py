@@ -1,10 +1,11 @@
 """Spanning trees: every word has a head and descends from the root; arcs may cross."""
 
 import heapq
+from functools import cached_property
 
 import numpy as np
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.spanning import arborescence
 from partita.kernels.spanning import covariance as spanning_covariance
 from partita.kernels.spanning import elimination as spanning_elimination
@@ -15,8 +16,12 @@ from partita.kernels.spanning import wide as spanning_wide
 from partita.kernels.trees import reachability
 from partita.structures.base import Inference
 from partita.structures.batch import where_false, where_true
+from partita.structures.charts import Blocks, Charts, Fill, Kept, unread
 from partita.structures.counting import count_spanning_trees
 from partita.structures.trees import Trees
+
+N_KEPT = 2
+"""Numbers for each arc that the elimination leaves behind."""
 
 
 class SpanningTrees(Trees):
@@ -24,16 +29,35 @@ class SpanningTrees(Trees):
 
     is_projective = False
 
+    @cached_property
+    def _blocks(self) -> Blocks:
+        return Blocks(self._order, N_KEPT * np.diff(self.arc_offsets))
+
+    def _fill(
+        self,
+        arcs: FloatArray,
+        is_safe: BoolArray,
+        is_restricted: BoolArray,
+        log_partition: FloatArray,
+        marginals: FloatArray,
+    ) -> Fill:
+        """The elimination of some sentences."""
+        return lambda order, offsets: spanning_elimination.marginals(
+            arcs, self.arc_offsets, self.n_words, order, self.single_root,
+            is_safe, is_restricted, offsets, log_partition, marginals,
+        )  # fmt: skip
+
     def _infer_arcs(self, arcs: FloatArray) -> Inference:
         """Elimination without subtraction, O(n³); with unbounded numbers where it underflows."""
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.arc_offsets[-1])
         is_safe, is_restricted = np.empty((2, self.n_sentences), dtype=np.bool_)
         shape = self.arc_offsets, self.n_words
         found = is_safe, is_restricted, log_partition, marginals
+        kept: Kept = [None]
         if self.n_sentences == 1:
             spanning_lone.marginals(arcs, self.n_words.item(), self.single_root, *found)
         else:
-            spanning_elimination.marginals(arcs, *shape, self._order, self.single_root, *found)
+            kept = self._blocks.fill(self._fill(arcs, *found), self.run)
         unsafe, restricted = where_false(is_safe), where_true(is_restricted)
         if unsafe.size:
             spanning_wide.marginals(
@@ -47,16 +71,24 @@ class SpanningTrees(Trees):
                 arcs, *shape, self.single_root, restricted,
                 allowed, reached, np.empty(n_nodes, np.int64), marginals,
             )  # fmt: skip
-        return Inference(log_partition, marginals, (is_safe, unsafe, restricted))
+        return Inference(log_partition, marginals, (is_safe, unsafe, restricted, kept))
 
     def _arc_covariance_product(
         self, arcs: FloatArray, inference: Inference, direction: FloatArray
     ) -> FloatArray:
         """The elimination differentiated along the direction, O(n³)."""
         product = np.empty(self.arc_offsets[-1])
-        _, unsafe, restricted = inference.state
+        _, unsafe, restricted, kept = inference.state
         given = arcs, direction, inference.marginals, self.arc_offsets, self.n_words
-        spanning_covariance.covariance_product(*given, self._order, self.single_root, product)
+        is_safe, *found = unread(self.n_sentences, len(arcs))
+
+        def multiply(order: IntArray, charts: Charts) -> None:
+            spanning_covariance.covariance_product(
+                *given, order, self.single_root, *charts, product
+            )
+
+        fill = self._fill(arcs, is_safe, np.empty_like(is_safe), *found)
+        self._blocks.each(multiply, fill, kept, self.run)
         if unsafe.size:
             spanning_wide.covariance_product(*given, self.single_root, unsafe, product)
         if restricted.size:

@@ -19,19 +19,6 @@ and the marginals are w * G. The elimination works in place and leaves behind wh
 needs: w[k, j] as it was when k left in row k, left of the diagonal, and w[i, k] in column k, above
 it. Four sentences go side by side (`trees.side_by_side`).
 
-The covariance of the arcs times a direction v is the derivative of the marginals when the weights
-move by w' = w v, and every line above with them:
-
-    d' = sum_i w'[i, k]                       q'[i] = (w'[i, k] - q[i] d') / d
-    w'[i, j] += q'[i] w[k, j] + q[i] w'[k, j]
-    h'[i] = sum_j G'[i, j] w[k, j] + G[i, j] w'[k, j]
-    G'[i, k] = (h'[i] - sum_i' (q'[i'] h[i'] + q[i'] h'[i']) - G[i, k] d') / d
-    G'[k, j] = sum_i q'[i] G[i, j] + q[i] G'[i, j]
-
-The product is w (v G + G'): O(n³), and no matrix is inverted, so it is right at every
-conditioning. What moves has names with `moved`; where these are None nothing does, and Numba
-compiles the recursion alone.
-
 A number below 2^-1022 becomes 0 on the way, which moves A and every marginal by at most 2^-1022
 times the gradient there. Where G stays below `SAFE`, the result stands; otherwise the sentence is
 reported as unsafe and the caller takes `spanning.wide`.
@@ -149,105 +136,61 @@ def incoming(rows, at, k, first):
     return a + b
 
 
-@pasted
-def shares(rows, moved, cell, inverse, moved_d):
-    """q and q' out of w[i, k] and w'[i, k] at a cell; q twice where nothing moves."""
-    q = load(rows, cell) * inverse
-    if moved is None:
-        return q, q
-    return q, (load(moved, cell) - q * moved_d) * inverse
-
-
-@pasted
-def pass_to(rows, moved, cell, q, moved_q, w, moved_w):
-    """w[i, j] += q[i] w[k, j], and its derivative."""
-    store(rows, cell, fma(q, w, load(rows, cell)))
-    if moved is not None:
-        store(moved, cell, fma(moved_q, w, fma(q, moved_w, load(moved, cell))))
-
-
 @step
-def pass_ahead(rows, moved, at, k, inverse, moved_d):
+def pass_ahead(rows, at, k, inverse):
     """w[i, j] += q_k[i] w[k, j] for i or j = k - 1, which is all that the next word's d needs."""
     source, column = k * at.stride, (k - 1) * N_LANES
     w = load(rows, source + column)
-    moved_w = w if moved is None else load(moved, source + column)
     for i in range(0, source, at.stride):
-        q, moved_q = shares(rows, moved, i + k * N_LANES, inverse, moved_d)
-        pass_to(rows, moved, i + column, q, moved_q, w, moved_w)
+        q = load(rows, i + k * N_LANES) * inverse
+        store(rows, i + column, fma(q, w, load(rows, i + column)))
     row = source - at.stride
-    q, moved_q = shares(rows, moved, row + k * N_LANES, inverse, moved_d)
+    q = load(rows, row + k * N_LANES) * inverse
     for j in range(N_LANES, column, N_LANES):
-        w = load(rows, source + j)
-        moved_w = w if moved is None else load(moved, source + j)
-        pass_to(rows, moved, row + j, q, moved_q, w, moved_w)
+        store(rows, row + j, fma(q, load(rows, source + j), load(rows, row + j)))
 
 
 @step
-def pass_on(rows, moved, at, k, inverse, moved_d, next_inverse, next_d):
+def pass_on(rows, at, k, inverse, next_inverse):
     """w[i, j] += q_k[i] w[k, j] + q_l[i] w[l, j] for i, j < l = k - 1, two rows at a time.
 
     For each word a cell would be a load, an fma and a store, so that stores take the time; for two
     words they are half as many.
     """
-    source, other = k * at.stride, (k - 1) * at.stride
+    source, other, zero = k * at.stride, (k - 1) * at.stride, broadcast(0.0)
     for i in range(0, k - 1, 2):
         # An odd last row goes with itself, at weight 0.
         a, b = i * at.stride, min(i + 1, k - 2) * at.stride
-        q_a, moved_q_a = shares(rows, moved, a + k * N_LANES, inverse, moved_d)
-        p_a, moved_p_a = shares(rows, moved, a + (k - 1) * N_LANES, next_inverse, next_d)
-        q_b, moved_q_b = shares(rows, moved, b + k * N_LANES, inverse, moved_d)
-        p_b, moved_p_b = shares(rows, moved, b + (k - 1) * N_LANES, next_inverse, next_d)
+        q_a = load(rows, a + k * N_LANES) * inverse
+        p_a = load(rows, a + (k - 1) * N_LANES) * next_inverse
+        q_b = load(rows, b + k * N_LANES) * inverse
+        p_b = load(rows, b + (k - 1) * N_LANES) * next_inverse
         if a == b:
-            q_b, moved_q_b, p_b, moved_p_b = zeros()
+            q_b, p_b = zero, zero
         for j in range(N_LANES, (k - 1) * N_LANES, N_LANES):
             w, x = load(rows, source + j), load(rows, other + j)
-            moved_w = w if moved is None else load(moved, source + j)
-            moved_x = x if moved is None else load(moved, other + j)
-            pass_both(rows, moved, a + j, q_a, moved_q_a, w, moved_w, p_a, moved_p_a, x, moved_x)
-            pass_both(rows, moved, b + j, q_b, moved_q_b, w, moved_w, p_b, moved_p_b, x, moved_x)
-
-
-@pasted
-def zeros():
-    """Four times 0."""
-    zero = broadcast(0.0)
-    return zero, zero, zero, zero
-
-
-@pasted
-def pass_both(rows, moved, cell, q, moved_q, w, moved_w, p, moved_p, x, moved_x):
-    """`pass_to` from two words in turn."""
-    store(rows, cell, fma(p, x, fma(q, w, load(rows, cell))))
-    if moved is not None:
-        moving = fma(moved_q, w, fma(q, moved_w, load(moved, cell)))
-        store(moved, cell, fma(moved_p, x, fma(p, moved_x, moving)))
+            store(rows, a + j, fma(p_a, x, fma(q_a, w, load(rows, a + j))))
+            store(rows, b + j, fma(p_b, x, fma(q_b, w, load(rows, b + j))))
 
 
 @step
-def leave(rows, moved, at, k, single_root, ends, inverses, moved_ds):
-    """inverses[k] = 1 / d_k, 1 in lanes whose sentence has ended, and d'; returns both."""
+def leave(rows, at, k, single_root, ends, inverses):
+    """inverses[k] = 1 / d_k, 1 in lanes whose sentence has ended; returns it."""
     first = 1 if single_root and k > 1 else 0
     inverse = 1.0 / select(ends >= float(k), incoming(rows, at, k, first), 1.0)
     store(inverses, k * N_LANES, inverse)
-    if moved is None:
-        return inverse, inverse
-    moved_d = incoming(moved, at, k, first)
-    store(moved_ds, k * N_LANES, moved_d)
-    return inverse, moved_d
+    return inverse
 
 
 @step
-def eliminate(rows, moved, at, single_root, ends, inverses, moved_ds):
+def eliminate(rows, at, single_root, ends, inverses):
     """Forwards, in place, two words at a time; the first word by itself if it is left over."""
     for k in range(at.n_words, 0, -2):
-        inverse, moved_d = leave(rows, moved, at, k, single_root, ends, inverses, moved_ds)
+        inverse = leave(rows, at, k, single_root, ends, inverses)
         if k > 1:
-            pass_ahead(rows, moved, at, k, inverse, moved_d)
-            next_inverse, next_d = leave(
-                rows, moved, at, k - 1, single_root, ends, inverses, moved_ds
-            )
-            pass_on(rows, moved, at, k, inverse, moved_d, next_inverse, next_d)
+            pass_ahead(rows, at, k, inverse)
+            next_inverse = leave(rows, at, k - 1, single_root, ends, inverses)
+            pass_on(rows, at, k, inverse, next_inverse)
 
 
 @step
@@ -268,94 +211,51 @@ def log_product(inverses, at, n_words, index):
     return result - math.log(product)
 
 
-@pasted
-def add_row(gradient, moved_gradient, cell, q, moved_q, w, moved_w, sums, lows):
-    """What G[i, j] adds to h[i] and to G[k, j], and to their derivatives."""
-    g = load(gradient, cell)
-    moved_sum, moved_low = sums[1], lows[1]
-    if moved_gradient is not None:
-        moved_g = load(moved_gradient, cell)
-        moved_sum = fma(moved_g, w, fma(g, moved_w, moved_sum))
-        moved_low = fma(moved_q, g, fma(q, moved_g, moved_low))
-    return (fma(g, w, sums[0]), moved_sum), (fma(q, g, lows[0]), moved_low)
-
-
 @step
-def products(rows, moved, at, k, inverse, moved_d, left, moved_left, gradient, moved_gradient):
+def products(rows, at, k, inverse, left, gradient):
     """left[i] = h[i] and G[k, j], in one pass over G; returns 1 - sum_i q_k[i] h[i].
 
-    Three rows at a time: with their sums and shares, and those of the derivative, as many as there
-    are vector registers for; with fewer, the latency of the sums would show.
+    Three rows at a time; with fewer, the latency of the sums would show.
     """
-    zero, source = broadcast(0.0), k * at.stride
-    rest, moved_rest = broadcast(1.0), zero
+    zero, source, rest = broadcast(0.0), k * at.stride, broadcast(1.0)
     for i in range(0, k, 3):
         # Rows that are not there are the last again, at weight 0.
         a, b, c = i * at.stride, min(i + 1, k - 1) * at.stride, min(i + 2, k - 1) * at.stride
-        q_a, moved_q_a = shares(rows, moved, a + k * N_LANES, inverse, moved_d)
-        q_b, moved_q_b = shares(rows, moved, b + k * N_LANES, inverse, moved_d)
-        q_c, moved_q_c = shares(rows, moved, c + k * N_LANES, inverse, moved_d)
-        if b == a:
-            q_b, moved_q_b = zero, zero
-        if c == b:
-            q_c, moved_q_c = zero, zero
-        sums_a, sums_b, sums_c = (zero, zero), (zero, zero), (zero, zero)
+        q_a = load(rows, a + k * N_LANES) * inverse
+        q_b = load(rows, b + k * N_LANES) * inverse if b != a else zero
+        q_c = load(rows, c + k * N_LANES) * inverse if c != b else zero
+        sum_a, sum_b, sum_c = zero, zero, zero
         for j in range(N_LANES, k * N_LANES, N_LANES):
-            w = load(rows, source + j)
-            moved_w = w if moved is None else load(moved, source + j)
-            low = load(gradient, source + j)
-            lows = (low, low if moved is None else load(moved_gradient, source + j))
-            sums_a, lows = add_row(
-                gradient, moved_gradient, a + j, q_a, moved_q_a, w, moved_w, sums_a, lows
-            )
-            sums_b, lows = add_row(
-                gradient, moved_gradient, b + j, q_b, moved_q_b, w, moved_w, sums_b, lows
-            )
-            sums_c, lows = add_row(
-                gradient, moved_gradient, c + j, q_c, moved_q_c, w, moved_w, sums_c, lows
-            )
-            store(gradient, source + j, lows[0])
-            if moved is not None:
-                store(moved_gradient, source + j, lows[1])
-        store(left, i * N_LANES, sums_a[0])
-        store(left, (i + 1) * N_LANES, sums_b[0])
-        store(left, (i + 2) * N_LANES, sums_c[0])
-        rest = rest - q_a * sums_a[0] - q_b * sums_b[0] - q_c * sums_c[0]
-        if moved is not None:
-            store(moved_left, i * N_LANES, sums_a[1])
-            store(moved_left, (i + 1) * N_LANES, sums_b[1])
-            store(moved_left, (i + 2) * N_LANES, sums_c[1])
-            moved_rest = moved_rest - moved_q_a * sums_a[0] - q_a * sums_a[1]
-            moved_rest = moved_rest - moved_q_b * sums_b[0] - q_b * sums_b[1]
-            moved_rest = moved_rest - moved_q_c * sums_c[0] - q_c * sums_c[1]
-    return rest, moved_rest
+            w, low = load(rows, source + j), load(gradient, source + j)
+            g = load(gradient, a + j)
+            sum_a, low = fma(g, w, sum_a), fma(q_a, g, low)
+            g = load(gradient, b + j)
+            sum_b, low = fma(g, w, sum_b), fma(q_b, g, low)
+            g = load(gradient, c + j)
+            sum_c, low = fma(g, w, sum_c), fma(q_c, g, low)
+            store(gradient, source + j, low)
+        store(left, i * N_LANES, sum_a)
+        store(left, (i + 1) * N_LANES, sum_b)
+        store(left, (i + 2) * N_LANES, sum_c)
+        rest = rest - q_a * sum_a - q_b * sum_b - q_c * sum_c
+    return rest
 
 
 @step
-def differentiate(
-    rows, moved, at, single_root, inverses, moved_ds, left, moved_left, gradient, moved_gradient
-):
-    """Backwards: fill G, and G', which are 0."""
+def differentiate(rows, at, single_root, inverses, left, gradient):
+    """Backwards: fill G, which is 0."""
     for k in range(1, at.n_words + 1):
         inverse = load(inverses, k * N_LANES)
-        moved_d = inverse if moved is None else load(moved_ds, k * N_LANES)
-        rest, moved_rest = products(
-            rows, moved, at, k, inverse, moved_d, left, moved_left, gradient, moved_gradient
-        )
+        rest = products(rows, at, k, inverse, left, gradient)
         for i in range(k):
-            cell, is_left_out = i * at.stride + k * N_LANES, single_root and k > 1 and i == 0
-            top = load(left, i * N_LANES)
+            is_left_out, top = single_root and k > 1 and i == 0, load(left, i * N_LANES)
             g = (top if is_left_out else top + rest) * inverse
-            store(gradient, cell, g)
-            if moved is not None:
-                top = load(moved_left, i * N_LANES)
-                top = top if is_left_out else top + moved_rest
-                store(moved_gradient, cell, (top - g * moved_d) * inverse)
+            store(gradient, i * at.stride + k * N_LANES, g)
 
 
 @step
 def multiply(weights, gradient, at):
-    """gradient = weights * G, the marginals; returns the largest G of each lane.
+    """weights *= G, the marginals; returns the largest G of each lane.
 
     A probability is not negative; a rounding error may be.
     """
@@ -364,7 +264,7 @@ def multiply(weights, gradient, at):
         g = load(gradient, cell)
         # The sum is not a number if any term is not; the maximum alone would lose it.
         highest = maximum(g, highest) + 0.0 * g
-        store(gradient, cell, maximum(load(weights, cell) * g, 0.0))
+        store(weights, cell, maximum(load(weights, cell) * g, 0.0))
     return highest
 
 
@@ -385,32 +285,45 @@ def as_lanes(lengths):
     return load(values, 0)
 
 
+@pasted
+def kept(at):
+    """What is left behind of four sentences: where G and 1 / d start behind w, and the end."""
+    size = (at.n_words + 1) * at.stride
+    return size, 2 * size, 2 * size + at.stride
+
+
 @kernel
 def marginals(
-    arcs, arc_offsets, n_words, order, single_root, is_safe, is_restricted, log_partition, out
-):
+    arcs, arc_offsets, n_words, order, single_root,
+    is_safe, is_restricted, offsets, log_partition, out,
+):  # fmt: skip
     """Log-partition and marginals of a batch, sentences taken in `order`, four at a time.
 
-    Fills which sentences are safe, and in which of them some arcs are forbidden. Everything else is
-    scratch, which stays in the cache from group to group: to run the elimination again costs less
-    than to keep its matrices.
+    Fills which sentences are safe, in which of them some arcs are forbidden, and where what is left
+    behind of each group of four starts (as many numbers as groups, and the end). Returns that.
     """
+    offsets[0] = 0
+    for group in range(len(offsets) - 1):
+        last = min((group + 1) * N_LANES, len(order)) - 1
+        offsets[group + 1] = offsets[group] + kept(square(n_words[order[last]]))[2]
+    state = np.empty(offsets[-1])
     if len(order) == 0:
-        return
+        return state
     most = square(n_words[order[-1]])
-    size = (most.n_words + 1) * most.stride
-    weights, rows, gradient = np.empty(size), np.empty(size), np.empty(size)
-    best, inverses, words = np.empty(most.stride), np.empty(most.stride), np.empty(N_LANES)
-    left = np.empty(most.stride + 2 * N_LANES)
+    weights, best = np.empty((most.n_words + 1) * most.stride), np.empty(most.stride)
+    left, words = np.empty(most.stride + 2 * N_LANES), np.empty(N_LANES)
     for first in range(0, len(order), N_LANES):
         last = min(first + N_LANES, len(order)) - 1
         at, lengths = square(n_words[order[last]]), lengths_of(n_words, order, first)
+        start, (second, third, end) = offsets[first // N_LANES], kept(at)
+        rows, gradient = state[start : start + second], state[start + second : start + third]
+        inverses = state[start + third : start + end]
         n_allowed = prepare(
             arcs, arc_offsets, n_words, order, first, at, single_root, weights, best, words
         )
         copy(weights, at, rows, gradient)
-        eliminate(rows, None, at, single_root, as_lanes(lengths), inverses, None)
-        differentiate(rows, None, at, single_root, inverses, None, left, None, gradient, None)
+        eliminate(rows, at, single_root, as_lanes(lengths), inverses)
+        differentiate(rows, at, single_root, inverses, left, gradient)
         limit = multiply(weights, gradient, at)
         for index in range(N_LANES):
             sentence, n = order[min(first + index, last)], lengths[index]
@@ -422,6 +335,7 @@ def marginals(
             log_partition[sentence] = shift if is_empty else total
             if is_empty:
                 for cell in range(index, (at.n_words + 1) * at.stride, N_LANES):
-                    gradient[cell] = 0.0
-            swap_words(gradient, at, index, int(words[index]))
-        write_lanes(gradient, at, arc_offsets, n_words, order, first, out)
+                    weights[cell] = 0.0
+            swap_words(weights, at, index, int(words[index]))
+        write_lanes(weights, at, arc_offsets, n_words, order, first, out)
+    return state

@@ -93,11 +93,12 @@ def one_by_one(arcs, n_words, single_root, rng, heads):
         np.empty(1, np.bool_),
     )
     allowed, reached = np.empty(n_nodes * n_nodes, np.bool_), np.empty(n_nodes, np.bool_)
-    queue = np.empty(n_nodes, np.int64)
+    queue, starts = np.empty(n_nodes, np.int64), np.empty(2, np.int64)
     for j in range(1, n_nodes):
         safe_marginals(
-            arcs, offsets, lengths, only, single_root, is_safe, ignored, log_partition, marginals
-        )
+            arcs, offsets, lengths, only, single_root,
+            is_safe, ignored, starts, log_partition, marginals,
+        )  # fmt: skip
         if not is_safe[0]:
             wide_marginals(arcs, offsets, lengths, single_root, only, log_partition, marginals)
         # An arc that is in no tree may have 1e-17 of the elimination's rounding.
