@@ -273,18 +273,22 @@ def marginals(
 
 
 @step
-def centre(still, moved, at):
+def centre(still, moved, at, means):
     """Subtract from direction[h, m] its mean over the heads of m, sum_h p(h, m) direction(h, m)."""
     for modifier in range(0, at.stride, N_LANES):
-        mean = broadcast(0.0)
-        for row in range(0, at.right, at.stride):
+        store(means, modifier, broadcast(0.0))
+    for head in range(at.n_words + 1):
+        row = head * at.stride
+        for modifier in range(N_LANES, at.stride, N_LANES):
             # The unused cells of the charts hold anything: the diagonal, column 0 and its row.
-            if row // at.stride != modifier // N_LANES and modifier > 0:
+            if modifier != head * N_LANES:
                 cell = row + modifier
                 p = load(still, at.arc + cell) * load(still, at.outer_arc + cell)
-                mean = fma(p, load(moved, cell), mean)
-        for row in range(0, at.right, at.stride):
-            store(moved, row + modifier, load(moved, row + modifier) - mean)
+                store(means, modifier, fma(p, load(moved, cell), load(means, modifier)))
+    for row in range(0, at.right, at.stride):
+        for modifier in range(0, at.stride, N_LANES):
+            cell = row + modifier
+            store(moved, cell, load(moved, cell) - load(means, modifier))
 
 
 @kernel
@@ -300,7 +304,7 @@ def covariance_product(direction, part_offsets, n_words, order, single_root, sta
         still, moved = state[offsets[group] : offsets[group + 1]], scratch[: at.end]
         nothing = np.empty(at.stride)
         fill_lanes(direction, part_offsets, n_words, order, first, at, 0.0, moved)
-        centre(still, moved, at)
+        centre(still, moved, at, nothing)
         inside_words(still, moved, at)
         inside_root(still, moved, at, single_root, nothing)
         limit = outside_root(still, moved, at, single_root, nothing)

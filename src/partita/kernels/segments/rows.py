@@ -8,7 +8,8 @@ whole lanes, and the numbers without a tag mean nothing, or are zeros where it i
 import numpy as np
 
 from partita.kernels.jit import inlined, kernel, pasted, step
-from partita.kernels.simd.lanes import N_LANES, gather, lane, load, store
+from partita.kernels.simd.lanes import N_LANES, gather, load, store
+from partita.kernels.simd.partial import store_some
 from partita.kernels.simd.small_matrix import largest, weights
 
 
@@ -33,8 +34,7 @@ def write_block(value, out, row, k, n_tags):
     if k + N_LANES <= n_tags:
         store(out, row + k, value)
     else:
-        for j in range(k, n_tags):
-            out[row + j] = lane(value, j - k)
+        store_some(out, row + k, value, n_tags - k)
 
 
 @step

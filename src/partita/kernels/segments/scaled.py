@@ -3,21 +3,23 @@
 With W[i, e, y] = exp(segment from word i to before e, tag y) and M = exp(pairwise),
 
     before[i, y] = sum_x alpha[i, x] M[x, y]       (1 at the first word)
-    alpha[e, y]  = sum_i W[i, e, y] before[i, y]   divided by their sum c[e]
+    alpha[e, y]  = sum_i W[i, e, y] before[i, y]   divided by c[e]
     gain[i, y]   = sum_e W[i, e, y] beta[e, y]
     beta[e, x]   = sum_y M[x, y] gain[e, y] / c[e] (1 / c at the end of the sentence)
 
-Any potential of the boundaries between words can be taken out of the scores of segments: a cut
-goes through them from the first to the last, so all structures lose the same. Here it is the log
-of what has been summed up to there. So W[i, e] is taken relative to the largest that ends at e,
-each exponential is at most 1, and boundaries of any likelihood have sums of their own. Then
-before[i] W[i, e] beta[e] are the marginals of segments, and alpha[i, x] M[x, y] gain[i, y], summed
-over boundaries, those of transitions. A boundary that no segment reaches has c = 0.
+with c their sum at the end of the sentence, and before that the power of 2 below their sum, whose
+logarithm is no work. Any potential of the boundaries between words can be taken out of the scores
+of segments: a cut goes through them from the first to the last, so all structures lose the same.
+Here it is, up to a factor of 2, the log of what has been summed up to there. So W[i, e] is taken
+relative to the largest that ends at e, each exponential is at most 1, and boundaries of any
+likelihood have sums of their own. Then before[i] W[i, e] beta[e] are the marginals of segments, and
+alpha[i, x] M[x, y] gain[i, y], summed over boundaries, those of transitions. A boundary that no
+segment reaches has c = 0.
 
 A number below 2^-1022 becomes 0 on the way. That loses at most 2^-1022 times what multiplies it to
-a marginal, which is at most the number of tags times lengths times the largest beta, since alpha,
-before / s, M and W are at most 1. Where beta stays below `SAFE` the result stands; otherwise the
-sentence is reported as unsafe and the caller takes `segments.log`.
+a marginal, which is at most twice the number of tags times lengths times the largest beta, since
+alpha / 2, before / 2 s, M and W are at most 1. Where beta stays below `SAFE` the result stands;
+otherwise the sentence is reported as unsafe and the caller takes `segments.log`.
 
 The messages of all sentences lie in one array: all alpha, before, beta and gain, [boundary, tag].
 """
@@ -30,6 +32,8 @@ from partita.kernels.chains.side_by_side import same_table
 from partita.kernels.jit import kernel, step
 from partita.kernels.segments.rows import block, cell_of, fill, read_table, write_block
 from partita.kernels.simd.lanes import N_LANES, broadcast, exponential, fma, load, maximum, store
+from partita.kernels.simd.lanes import total as lane_total
+from partita.kernels.simd.powers import log_of_power, power_below
 from partita.kernels.simd.small_matrix import highest_lane, padded_width, vector_times_matrix
 from partita.kernels.underflow import SAFE
 
@@ -50,23 +54,27 @@ def sum_ending(
     scores, start, end, longest, n_tags, shifts, top, weights, cell, messages, before, alpha
 ):  # fmt: skip
     """Fill W of the segments that end at a boundary, and alpha, not yet divided; returns c."""
-    width = padded_width(n_tags)
-    row = alpha + end * width
-    fill(messages, row, row + width, 0.0)
-    for first in range(max(0, end - longest), end):
-        place = cell_of(first, end - first - 1, longest)
-        left, shift = before + first * width, shifts[first]
-        for k in range(0, width, N_LANES):
+    width, c = padded_width(n_tags), broadcast(0.0)
+    for k in range(0, width, N_LANES):
+        summed = broadcast(0.0)
+        for first in range(max(0, end - longest), end):
+            place = cell_of(first, end - first - 1, longest)
             # Added as for the top, so that it is at most 1 where a large shift takes all digits.
-            moved = block(scores, start + place * n_tags, k, n_tags) + shift
+            moved = block(scores, start + place * n_tags, k, n_tags) + shifts[first]
             weight = exponential(moved - top)
             store(weights, cell + place * width + k, weight)
-            summed = fma(weight, load(messages, left + k), load(messages, row + k))
-            store(messages, row + k, summed)
-    c = 0.0
-    for j in range(row, row + n_tags):
-        c += messages[j]
-    return c
+            summed = fma(weight, load(messages, before + first * width + k), summed)
+        store(messages, alpha + end * width + k, summed)
+        c = c + summed
+    return lane_total(c)
+
+
+@step
+def divide(messages, row, width, c):
+    """messages[row : row + width] /= c."""
+    inverse = 1.0 / c
+    for k in range(row, row + width, N_LANES):
+        store(messages, k, load(messages, k) * inverse)
 
 
 @step
@@ -90,18 +98,19 @@ def forward(
             scores, start, end, longest, n_tags, shifts, top if is_reached else 0.0,
             weights, cell, messages, before, alpha,
         )  # fmt: skip
-        scale[at + end] = c
         if is_reached and not c * SAFE > 1.0:
             return -np.inf
+        if is_reached and end < n_words:
+            c = power_below(c)
+        scale[at + end] = c
         row, next_row = alpha + end * width, before + end * width
         if not is_reached:
             # Nothing that begins here is in any structure.
             shifts[end] = -np.inf
             fill(messages, next_row, next_row + width, 0.0)
             continue
-        for j in range(row, row + n_tags):
-            messages[j] /= c
-        gained = top + math.log(c)
+        divide(messages, row, width, c)
+        gained = top + (log_of_power(c) if end < n_words else math.log(c))
         total += gained
         for first in range(max(0, end + 1 - longest), end):
             shifts[first] -= gained
@@ -124,15 +133,15 @@ def backward(
     fill(messages, last + n_tags, last + width, 0.0)
     for first in range(n_words - 1, -1, -1):
         row, most = gain + first * width, min(longest, n_words - first)
-        fill(messages, row, row + width, 0.0)
-        for length in range(most):
-            place = cell_of(first, length, longest)
-            behind = beta + (first + length + 1) * width
-            for k in range(0, width, N_LANES):
-                value = load(weights, cell + place * width + k) * load(messages, behind + k)
-                store(messages, row + k, load(messages, row + k) + value)
-                value = value * load(messages, before + first * width + k)
-                write_block(value, out, start + place * n_tags, k, n_tags)
+        for k in range(0, width, N_LANES):
+            summed, left = broadcast(0.0), load(messages, before + first * width + k)
+            for length in range(most):
+                place = cell_of(first, length, longest)
+                value = load(messages, beta + (first + length + 1) * width + k)
+                value = load(weights, cell + place * width + k) * value
+                summed = summed + value
+                write_block(value * left, out, start + place * n_tags, k, n_tags)
+            store(messages, row + k, summed)
         unused = start + cell_of(first, most, longest) * n_tags
         fill(out, unused, start + cell_of(first + 1, 0, longest) * n_tags, 0.0)
         if first > 0:

@@ -28,14 +28,17 @@ from partita.kernels.trees.side_by_side import fill_lanes, write_lanes
 
 
 @step
-def centre(directions, marginals, at):
+def centre(directions, marginals, at, means):
     """Subtract from direction[i, j] its mean over the heads of j, sum_i p(i, j) direction[i, j]."""
     for j in range(0, at.stride, N_LANES):
-        mean = broadcast(0.0)
-        for row in range(0, (at.n_words + 1) * at.stride, at.stride):
-            mean = fma(load(marginals, row + j), load(directions, row + j), mean)
-        for row in range(0, (at.n_words + 1) * at.stride, at.stride):
-            store(directions, row + j, load(directions, row + j) - mean)
+        store(means, j, broadcast(0.0))
+    for row in range(0, (at.n_words + 1) * at.stride, at.stride):
+        for j in range(0, at.stride, N_LANES):
+            p, value = load(marginals, row + j), load(directions, row + j)
+            store(means, j, fma(p, value, load(means, j)))
+    for row in range(0, (at.n_words + 1) * at.stride, at.stride):
+        for j in range(0, at.stride, N_LANES):
+            store(directions, row + j, load(directions, row + j) - load(means, j))
 
 
 @pasted
@@ -198,7 +201,7 @@ def covariance_product(
         prepare(arcs, arc_offsets, n_words, order, first, at, single_root, weights, best, words)
         fill_lanes(direction, arc_offsets, n_words, order, first, at, 0.0, directions)
         fill_lanes(marginals, arc_offsets, n_words, order, first, at, 0.0, moved)
-        centre(directions, moved, at)
+        centre(directions, moved, at, moved_ds)
         for index in range(N_LANES):
             swap_words(directions, at, index, int(words[index]))
         for cell in range(0, (at.n_words + 1) * at.stride, N_LANES):
