@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from partita.arrays import Array, FloatArray, IntArray
+from partita.arrays import FloatArray, IntArray
 from partita.features.base import FeatureMap
 from partita.grammars.source_parts import SourceParts
 from partita.kernels.features import translation as kernels
@@ -21,7 +22,7 @@ FIRST_VALUES = {
     "inverted": -2.0,
 }
 """Features with a value, and where training starts: near the gloss of Model 1."""
-N_VALUES = len(FIRST_VALUES)
+N_VALUES = kernels.N_VALUES
 BITS = (4, 28)
 """The fewest and the most that a number of a hashed weight may have."""
 
@@ -57,35 +58,6 @@ def first_weights(n_bits: int) -> FloatArray:
     return weights
 
 
-def feature_rows(rules: SourceRules, n_bits: int) -> list[tuple[slice, Array]]:
-    """For each kind of part but splits: which, and the numbers of their weights, (n, width)."""
-    parts, shift = rules.parts, np.uint32(32 - n_bits)
-    words, classes = rules.words, rules.classes
-    n = parts.n_source
-
-    def rows(count: int, width: int) -> Array:
-        return np.empty((count, width), dtype=np.int32)
-
-    links = rows(len(parts.links.words), kernels.N_LINK)
-    word_of = np.repeat(np.arange(n), np.diff(parts.links.offsets))
-    kernels.links(words, classes, word_of, rules.link_words, rules.link_kinds, shift, links)
-    deletions = rows(n, kernels.N_DELETION)
-    kernels.deletions(words, classes, shift, deletions)
-    insertions = rows(len(parts.insertions.words), kernels.N_INSERTION)
-    boundary_of = np.repeat(np.arange(n + 1), np.diff(parts.insertions.offsets))
-    inserted = parts.insertions.words
-    kinds = rules.insertion_kinds
-    kernels.insertions(words, classes, boundary_of, inserted, kinds, shift, insertions)
-    lengths = rows(parts.longest + 1, kernels.N_LENGTH)
-    kernels.lengths(n, shift, lengths)
-    blocks = [links, deletions, insertions, lengths]
-    ends = offsets(np.array([len(block) for block in blocks]))
-    return [
-        (slice(int(start), int(end)), block)
-        for start, end, block in zip(ends[:-1], ends[1:], blocks, strict=True)
-    ]
-
-
 class SourceRuleFeatures(FeatureMap):
     """The features of the parts of source sentences.
 
@@ -104,41 +76,18 @@ class SourceRuleFeatures(FeatureMap):
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """The scores of the parts."""
         for rules, scores in zip(self.rules, pieces(out, self._offsets), strict=True):
-            for block, ids in feature_rows(rules, self.n_bits):
-                kernels.gather(weights, ids, scores[block])
-            kernels.split_scores(weights, *self._words(rules), scores[rules.parts.first_split :])
-            for block, values, own in _valued(rules):
-                scores[block] += values @ weights[-N_VALUES:][own]
+            kernels.add_scores(weights, *self._given(rules), scores)
 
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
-        """The gradient of the parts."""
-        mine = pieces(score_gradient, self._offsets)
-        for rules, gradient in zip(self.rules, mine, strict=True):
-            for block, ids in feature_rows(rules, self.n_bits):
-                kernels.scatter(gradient[block], ids, out)
-            of_splits = gradient[rules.parts.first_split :]
-            kernels.add_split_gradient(of_splits, *self._words(rules), out)
-            for block, values, own in _valued(rules):
-                out[-N_VALUES:][own] += gradient[block] @ values
+        """Adds to the gradient of the weights."""
+        for rules, gradient in zip(self.rules, pieces(score_gradient, self._offsets), strict=True):
+            kernels.add_gradient(gradient, *self._given(rules), out)
 
-    def _words(self, rules: SourceRules) -> tuple[IntArray, IntArray, int, np.uint32]:
-        """What features of splits look at."""
-        return rules.words, rules.classes, rules.parts.n_source, np.uint32(32 - self.n_bits)
-
-
-def _valued(rules: SourceRules) -> list[tuple[slice, FloatArray, slice]]:
-    """Features with a value: the parts, values (n_parts, n_values), which of these features."""
-    parts = rules.parts
-    insertions = slice(parts.first_insertion, parts.first_length)
-    blocks = [
-        (slice(0, parts.first_deletion), rules.link_values),
-        (insertions, rules.insertion_values),
-        (slice(parts.first_deletion, parts.first_insertion), np.ones((parts.n_source, 1))),
-        (insertions, np.ones((len(parts.insertions.words), 1))),
-        (slice(parts.first_split + parts.n_splits, parts.n_parts), np.ones((parts.n_splits, 1))),
-    ]
-    found, first = [], 0
-    for block, values in blocks:
-        found.append((block, values, slice(first, first + values.shape[1])))
-        first += values.shape[1]
-    return found
+    def _given(self, rules: SourceRules) -> tuple[Any, ...]:
+        """What features look at: one call a sentence, most of which needs no interpreter."""
+        parts = rules.parts
+        links = parts.links.offsets, rules.link_words, rules.link_kinds, rules.link_values
+        insertions = parts.insertions.offsets, parts.insertions.words
+        kinds = rules.insertion_kinds, rules.insertion_values
+        shift = np.uint32(32 - self.n_bits)
+        return rules.words, rules.classes, links, (*insertions, *kinds), parts.longest, shift

@@ -9,11 +9,13 @@ come padded: word s of the sentence is words[s + PAD].
 import numpy as np
 
 from partita.kernels.features.hash import key_of, mixed, place_of
-from partita.kernels.jit import inlined, kernel
+from partita.kernels.jit import inlined, kernel, step
 
 PAD = 2
 N_LINK, N_DELETION, N_INSERTION, N_LENGTH, N_SPLIT = 13, 9, 9, 3, 20
 """Features of a part of each kind."""
+N_VALUES = 7
+"""Weights of features with a value, behind all others; see `add_scores`."""
 
 
 @inlined
@@ -267,3 +269,77 @@ def scatter(gradient, ids, out):
         if value != 0.0:
             for k in range(ids.shape[1]):
                 out[ids[r, k]] += value
+
+
+@step
+def rows_of(words, classes, links_given, insertions_given, longest, shift):
+    """The weight numbers of links, deletions, insertions and lengths, a row for each part."""
+    link_offsets, link_words, link_kinds, _ = links_given
+    insertion_offsets, inserted, insertion_kinds, _ = insertions_given
+    n = len(link_offsets) - 1
+    word_of = np.empty(len(link_words), dtype=np.int64)
+    boundary_of = np.empty(len(inserted), dtype=np.int64)
+    for s in range(n):
+        for r in range(link_offsets[s], link_offsets[s + 1]):
+            word_of[r] = s
+    for s in range(n + 1):
+        for r in range(insertion_offsets[s], insertion_offsets[s + 1]):
+            boundary_of[r] = s
+    of_links = np.empty((len(link_words), N_LINK), dtype=np.int32)
+    of_deletions = np.empty((n, N_DELETION), dtype=np.int32)
+    of_insertions = np.empty((len(inserted), N_INSERTION), dtype=np.int32)
+    of_lengths = np.empty((longest + 1, N_LENGTH), dtype=np.int32)
+    links(words, classes, word_of, link_words, link_kinds, shift, of_links)
+    deletions(words, classes, shift, of_deletions)
+    insertions(words, classes, boundary_of, inserted, insertion_kinds, shift, of_insertions)
+    lengths(n, shift, of_lengths)
+    return of_links, of_deletions, of_insertions, of_lengths
+
+
+@kernel
+def add_scores(weights, words, classes, links_given, insertions_given, longest, shift, out):
+    """out += the scores of a sentence's parts: links, deletions, insertions, lengths, splits.
+
+    What is given of links, and of insertions: where those of each word or boundary begin, target
+    words, kinds, values. The last weights are of features with a value: three of a link, one of an
+    insertion; then of any deletion, insertion and inverted rule.
+    """
+    n, part = len(links_given[0]) - 1, 0
+    for ids in rows_of(words, classes, links_given, insertions_given, longest, shift):
+        gather(weights, ids, out[part : part + len(ids)])
+        part += len(ids)
+    split_scores(weights, words, classes, n, shift, out[part:])
+    valued = weights[len(weights) - N_VALUES :]
+    values, more = links_given[3], insertions_given[3]
+    for r in range(len(values)):
+        out[r] += values[r, 0] * valued[0] + values[r, 1] * valued[1] + values[r, 2] * valued[2]
+    first = len(values)
+    for s in range(n):
+        out[first + s] += valued[4]
+    for r in range(len(more)):
+        out[first + n + r] += more[r, 0] * valued[3] + valued[5]
+    for k in range((len(out) + part) // 2, len(out)):
+        out[k] += valued[6]
+
+
+@kernel
+def add_gradient(gradient, words, classes, links_given, insertions_given, longest, shift, out):
+    """The transpose of `add_scores`: adds to the gradient of the weights."""
+    n, part = len(links_given[0]) - 1, 0
+    for ids in rows_of(words, classes, links_given, insertions_given, longest, shift):
+        scatter(gradient[part : part + len(ids)], ids, out)
+        part += len(ids)
+    add_split_gradient(gradient[part:], words, classes, n, shift, out)
+    valued = out[len(out) - N_VALUES :]
+    values, more = links_given[3], insertions_given[3]
+    for r in range(len(values)):
+        for k in range(3):
+            valued[k] += values[r, k] * gradient[r]
+    first = len(values)
+    for s in range(n):
+        valued[4] += gradient[first + s]
+    for r in range(len(more)):
+        valued[3] += more[r, 0] * gradient[first + n + r]
+        valued[5] += gradient[first + n + r]
+    for k in range((len(gradient) + part) // 2, len(gradient)):
+        valued[6] += gradient[k]
