@@ -1,5 +1,6 @@
 """Steps of chains in one compiled call: the numbers of the general way, by any threads."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -61,14 +62,15 @@ def test_what_would_underflow_goes_the_general_way(n_threads, monkeypatch):
 
 
 def test_an_error_of_a_helper_is_no_endless_wait(monkeypatch):
-    step = kernels.step
-
-    def failing(batch, number, member, *rest):
-        if member and number == 2:
-            raise MemoryError("no room")
-        return step(batch, number, member, *rest)
+    def failing(batch, number, n_before, is_first, *rest):
+        if is_first:
+            # As if the helper had taken a task, and failed.
+            time.sleep(0.1)
+            return -1
+        raise MemoryError("no room")
 
     monkeypatch.setattr(kernels, "step", failing)
+    monkeypatch.setattr(kernels, "wait_for_step", lambda *_: 1)
     with pytest.raises(MemoryError, match="no room"):
         passes(MemoryCorpus(Likelihood(), chain_batches(), n_threads=2))
 

@@ -1,7 +1,9 @@
 """Threads that meet inside compiled code: waking one takes 100 microseconds, as long as the work.
 
-Whoever waits looks at a counter again and again, and lets others run now and then, so that more
-threads than cores still come to an end. Counters only grow; each has a cache line of its own.
+Work is in steps of numbered tasks; a thread takes the next one, so that nobody waits for a thread
+that the machine does not let run, unless it is in the middle of a task. Whoever waits looks at a
+counter again and again, and lets others run now and then. Counters only grow; each has a cache line
+of its own.
 """
 
 import sys
@@ -15,9 +17,11 @@ from numba.extending import lower_builtin, type_callable
 
 from partita.kernels.jit import borrowing
 
-N_CELLS = 32
-ANNOUNCED, ARRIVED, ENDED, STOPPED = 0, 8, 16, 24
-"""Places of the counters: steps that began, arrivals in their middle, at their end, and the end."""
+N_CELLS = 24
+TICKETS, DONE, STOPPED = 0, 8, 16
+"""Places of the counters: the step and its next task, tasks that are done, and the end of all."""
+MOST_TASKS = 2**20
+"""Of a step."""
 PATIENCE = 256
 """Looks after which others are let run."""
 
@@ -28,6 +32,15 @@ def add_to(counters, index, value):
     """Add to a counter, seen by all threads."""
     with _lock:
         counters[index] += value
+
+
+def replaced(counters, index, old, new):
+    """Replace a counter if it is still the old one; whether it was."""
+    with _lock:
+        is_old = counters[index] == old
+        if is_old:
+            counters[index] = new
+    return is_old
 
 
 def seen(counters, index):
@@ -43,6 +56,11 @@ def let_others_run():
 @type_callable(add_to)
 def _type_add_to(context):
     return lambda counters, index, value: types.void
+
+
+@type_callable(replaced)
+def _type_replaced(context):
+    return lambda counters, index, old, new: types.boolean
 
 
 @type_callable(seen)
@@ -69,6 +87,18 @@ def _lower_add_to(context, builder, signature, arguments):
     return context.get_dummy_value()
 
 
+@lower_builtin(replaced, types.Array, types.Integer, types.Integer, types.Integer)
+def _lower_replaced(context, builder, signature, arguments):
+    (array_type, index_type, *kinds), (array, index, *values) = signature.args, arguments
+    address = _address(context, builder, array_type, array, index_type, index)
+    old, new = (
+        context.cast(builder, value, kind, types.int64)
+        for value, kind in zip(values, kinds, strict=True)
+    )
+    found = builder.cmpxchg(address, old, new, "seq_cst", "seq_cst")
+    return builder.extract_value(found, 1)
+
+
 @lower_builtin(seen, types.Array, types.Integer)
 def _lower_seen(context, builder, signature, arguments):
     (array_type, index_type), (array, index) = signature.args, arguments
@@ -89,6 +119,24 @@ def _lower_let_others_run(context, builder, signature, arguments):
 def new_counters():
     """All 0."""
     return np.zeros(N_CELLS, dtype=np.int64)
+
+
+@borrowing
+def begin_step(counters, number):
+    """Let tasks of a step be taken; by one thread only, when all of the last one are done."""
+    add_to(counters, TICKETS, number * MOST_TASKS - seen(counters, TICKETS))
+
+
+@borrowing
+def take(counters, number, n_tasks):
+    """The next task of a step; -1 if there is none, or the step is over."""
+    while True:
+        ticket = seen(counters, TICKETS)
+        task = ticket - number * MOST_TASKS
+        if task < 0 or task >= n_tasks:
+            return -1
+        if replaced(counters, TICKETS, ticket, ticket + 1):
+            return task
 
 
 @borrowing

@@ -115,18 +115,20 @@ class ChainPass:
         n_threads: int,
     ) -> None:
         self._batches, self._plan = batches, plan
+        each = [batches[index] for (index,), _ in plan]
+        n_tasks = [len(batch.pieces) - 1 + len(batch.chunks) for batch in each]
+        self._n_before: list[int] = np.cumsum([0, *n_tasks]).tolist()
         self._rest = moves, method, vectors
         self._counters = meeting.new_counters()
         self._room = _room(batches)
-        # Set before the helpers begin, who read it.
-        self._n_members = Helpers.possible(n_threads, kernels.N_PIECES - 1) + 1
-        self._helpers = Helpers(self._help, range(1, self._n_members), n_threads)
+        n_helpers = Helpers.possible(n_threads, kernels.N_PIECES - 1)
+        self._helpers = Helpers(self._help, n_helpers, n_threads)
 
     def step(self, number: int) -> tuple[float, float] | None:
         """Loss and squared norm of the gradient of a step; None if it is to be made otherwise."""
         (index,), _ = self._plan[number]
         batch, room = self._batches[index], self._room
-        moved = self._share(number, 0)
+        moved = self._share(number, is_first=True)
         if moved < 0:
             self._helpers.check()
         if moved <= 0:
@@ -140,23 +142,22 @@ class ChainPass:
         kernels.stop(self._counters)
         self._helpers.wait()
 
-    def _share(self, number: int, member: int) -> int:
+    def _share(self, number: int, *, is_first: bool) -> int:
         (index,), update = self._plan[number]
         moves, method, vectors = self._rest
         found: int = kernels.step(
-            self._batches[index], number, member, self._n_members, moves, update, method, vectors,
-            self._room, self._counters,
+            self._batches[index], number + 1, self._n_before[number], is_first, moves, update,
+            method, vectors, self._room, self._counters,
         )  # fmt: skip
         return found
 
-    def _help(self, member: int) -> None:
+    def _help(self) -> None:
         try:
-            if kernels.wait_for_step(self._counters, 0):
-                for number in range(len(self._plan)):
-                    if self._share(number, member) < 0:
-                        break
+            following: int = kernels.wait_for_step(self._counters, 1)
+            while following:
+                following = self._share(following - 1, is_first=False)
         except BaseException:
-            # The first would wait for ever.
+            # The first would wait for ever for what was taken and not done.
             kernels.stop(self._counters)
             raise
 

@@ -60,19 +60,17 @@ def in_threads(
 
 
 class Helpers:
-    """Kept threads that each run a function of their number, while the caller does its own share.
+    """Kept threads that each run a function while the caller does its own share.
 
     >>> found = []
-    >>> helpers = Helpers(found.append, range(1, 3), n_threads=2)
+    >>> helpers = Helpers(lambda: found.append("done"), 2, n_threads=2)
     >>> helpers.wait()
-    >>> sorted(found)
-    [1, 2]
+    >>> found
+    ['done', 'done']
     """
 
-    def __init__(
-        self, function: Callable[[int], None], numbers: Iterable[int], n_threads: int
-    ) -> None:
-        self._futures = [kept_pool(n_threads).submit(function, number) for number in numbers]
+    def __init__(self, function: Callable[[], None], count: int, n_threads: int) -> None:
+        self._futures = [kept_pool(n_threads).submit(function) for _ in range(count)]
 
     @staticmethod
     def possible(n_threads: int, most: int) -> int:

@@ -1,7 +1,7 @@
 """A whole step of a mini-batch of chains in one call: scores, marginals, gradient, moves.
 
-Several threads make it together: each its pieces of the sentences; then, when all have done so,
-each its chunks of the attributes. Pieces and chunks depend on the batch alone, and every sentence
+Several threads make it together: pieces of the sentences, then, when these are done, chunks of the
+attributes. Pieces and chunks depend on the batch alone, and every sentence
 and every attribute is worked out by one thread, so that results do not depend on who did it.
 """
 
@@ -14,12 +14,14 @@ from partita.kernels.chains.scaled import marginals
 from partita.kernels.features.rows import gather
 from partita.kernels.jit import kernel, lent
 from partita.kernels.meeting import (
-    ANNOUNCED,
-    ARRIVED,
-    ENDED,
+    DONE,
+    MOST_TASKS,
     STOPPED,
+    TICKETS,
     add_to,
+    begin_step,
     seen,
+    take,
     wait_for,
 )
 from partita.kernels.weights.columns import Columns, move
@@ -157,35 +159,45 @@ def is_certain(batch, room):
 
 @kernel
 def wait_for_step(counters, number):
-    """Wait until a step begins; False if there are no more."""
-    return wait_for(counters, ANNOUNCED, number + 1)
+    """Wait until this step, or a later one, begins; its number, or 0 if there are no more."""
+    if wait_for(counters, TICKETS, number * MOST_TASKS):
+        return seen(counters, TICKETS) // MOST_TASKS
+    return 0
 
 
 @kernel
-def step(batch, number, member, n_members, moves, update, method, vectors, room, counters):
-    """The share of one thread, the `member`-th, in a step; the first announces it to the others.
+def step(batch, number, n_before, is_first, moves, update, method, vectors, room, counters):
+    """Tasks of a step, counted from 1, until there are none; `n_before` were done in earlier ones.
 
-    Returns 1 if the weights were moved, 0 where the fast recursion did not do (nothing was moved),
-    and -1 if everything was stopped. All others than the first come back when the next step has
-    begun, so that no two of them want the interpreter at once.
+    The first thread begins the step and comes back when all is done: 1 if the weights were moved,
+    0 where the fast recursion did not do (nothing was moved). The others come back when a later
+    step has begun, so that no two of them want the interpreter at once, with its number. -1 and 0
+    mean to the first and to the others that everything was stopped.
     """
-    if member == 0:
-        add_to(counters, ANNOUNCED, 1)
-    for piece in range(member, len(batch.pieces) - 1, n_members):
-        infer_piece(batch, piece, vectors.weights, moves.first_table, room)
-    add_to(counters, ARRIVED, 1)
-    if not wait_for(counters, ARRIVED, n_members * (number + 1)):
-        return -1
-    moved = is_certain(batch, room)
-    if moved:
-        for chunk in range(member, len(batch.chunks), n_members):
-            move_chunk(batch, chunk, moves, update, method, vectors, room)
-    add_to(counters, ENDED, 1)
-    if member == 0:
-        going_on = wait_for(counters, ENDED, n_members * (number + 1))
-    else:
-        going_on = wait_for(counters, ANNOUNCED, number + 2)
-    if not going_on:
+    n_pieces = len(batch.pieces) - 1
+    n_tasks = n_pieces + len(batch.chunks)
+    if is_first:
+        begin_step(counters, number)
+    task = take(counters, number, n_pieces)
+    while task >= 0:
+        infer_piece(batch, task, vectors.weights, moves.first_table, room)
+        add_to(counters, DONE, 1)
+        task = take(counters, number, n_pieces)
+    if not wait_for(counters, DONE, n_before + n_pieces):
+        return -1 if is_first else 0
+    moved, task = False, take(counters, number, n_tasks)
+    if task >= 0 or is_first:
+        moved = is_certain(batch, room)
+    while task >= 0:
+        if moved:
+            move_chunk(batch, task - n_pieces, moves, update, method, vectors, room)
+        add_to(counters, DONE, 1)
+        task = take(counters, number, n_tasks)
+    if not is_first:
+        if wait_for(counters, TICKETS, (number + 1) * MOST_TASKS):
+            return seen(counters, TICKETS) // MOST_TASKS
+        return 0
+    if not wait_for(counters, DONE, n_before + n_tasks):
         return -1
     return 1 if moved else 0
 
