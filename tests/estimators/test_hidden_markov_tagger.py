@@ -345,3 +345,11 @@ def test_layout_counts_start_and_transitions_apart():
     assert start.tolist() == [1.0, 1.0]
     assert transitions.tolist() == [[0.0, 1.0], [0.0, 0.0]]
     assert emissions.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+@pytest.mark.parametrize("n_tags", [0, -1, 10_001, 10**20])
+def test_a_number_of_tags_that_no_memory_holds_is_refused(n_tags):
+    with pytest.raises(
+        ValueError, match=f"n_tags is {n_tags}; expected a whole number, 1 to 10000"
+    ):
+        pt.HiddenMarkovTagger(n_tags=n_tags).fit([["a", "b"]])

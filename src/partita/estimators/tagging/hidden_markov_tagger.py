@@ -14,7 +14,7 @@ from partita.estimators.base import Stored
 from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.explain import Cell, Report, Table
 from partita.estimators.groups import Penalties
-from partita.estimators.options import Check, above, again, at_least, declared, option
+from partita.estimators.options import Check, above, again, at_least, between, declared, option
 from partita.estimators.tagging.chain_questions import ChainEstimator
 from partita.estimators.tagging.described import DescribedWords
 from partita.estimators.tagging.emission_features import USUAL_VIEWS
@@ -32,6 +32,8 @@ from partita.text.views import find_parts
 from partita.text.word_symbols import WordSymbols
 
 USUAL = "usual"
+MOST_TAGS = 10_000
+"""The table of transitions has a number for every two: gigabytes, from here on."""
 
 
 def _is_dictionary(value: Any) -> bool:
@@ -83,7 +85,7 @@ class HiddenMarkovTagger(ChainEstimator):
         None,
         "number of tags; needed where no tag is named by a label or the dictionary. If it is more "
         "than are named, the others are called T0, T1, ...",
-        at_least(1),
+        between(1, MOST_TAGS),
     )
     alpha: float = option(
         0.01,
