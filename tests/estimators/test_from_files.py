@@ -279,3 +279,9 @@ def test_mistakes_in_bitexts_of_files(tmp_path):
         Aligner(model="crf").fit(files)
     with pytest.raises(ValueError, match="source came without target"):
         Aligner().fit([["la"]])
+
+
+@pytest.mark.parametrize("given", [[], ["a.conllu"], 3, None])
+def test_what_is_no_name_of_a_file_is_refused_with_a_sentence(given):
+    with pytest.raises(TypeError, match=r"of the type \w+ came; expected the name of a file"):
+        SentenceFiles(given)

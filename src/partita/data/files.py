@@ -96,7 +96,7 @@ class SentenceFiles:
         format: Format | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
-        paths = [path for pattern in patterns for path in _matching(os.fspath(pattern))]
+        paths = [path for pattern in patterns for path in _matching(pattern)]
         if not paths:
             raise ValueError("no files came; expected the names of some, or patterns.")
         first = next(stream_documents(paths[0], format=format, names=names, most=CHUNK))
@@ -118,7 +118,13 @@ class SentenceFiles:
         return f"SentenceFiles({', '.join(map(repr, self.paths))})"
 
 
-def _matching(pattern: str) -> list[str]:
+def _matching(given: StrPath) -> list[str]:
+    if not isinstance(given, str | os.PathLike):
+        raise TypeError(
+            f"something of the type {type(given).__name__} came; expected the name of a file, or a "
+            "pattern. Give several names one by one: SentenceFiles(*names)."
+        )
+    pattern = os.fspath(given)
     if not glob.has_magic(pattern) or Path(pattern).exists():
         return [pattern]
     found = sorted(glob.glob(pattern, recursive=True))
