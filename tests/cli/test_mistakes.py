@@ -134,7 +134,7 @@ def test_one_message_and_nothing_written(line, message, run, files, broken):
         ("trian", "Did you mean train?"),
         ("train taggr", "KIND is 'taggr'; expected one of tagger, hmm"),
         ("train tagger x -o m --scheme IOB3", "--scheme is 'IOB3'; expected one of auto, IOB1"),
-        ("train", "arguments are required: KIND"),
+        ("train", "arguments are required: KIND; KIND is one of tagger, hmm"),
         ("train tagger train.conllu", "arguments are required: -o/--output"),
         ("train tagger train.conllu -o m --l3 1", "unrecognized arguments: --l3 1"),
         ("train tagger train.conllu -o m --max 1", "unrecognized arguments: --max 1"),

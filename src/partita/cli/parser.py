@@ -73,6 +73,10 @@ class Parser(argparse.ArgumentParser):
             options = sorted(parser.options() | self.options())
             near = (difflib.get_close_matches(word, options, 1, LIKE) for word in words)
             meant = [each for matches in near for each in matches]
+            missing = message.partition("are required: ")[2].split(", ")
+            for action in parser._actions:
+                if action.choices and action.metavar in missing:
+                    message += f"; {action.metavar} is one of {', '.join(map(str, action.choices))}"
         advice = f" Did you mean {meant[0]}?" if meant else ""
         sys.stderr.write(f"partita: {message}.{advice} See {parser.prog} --help.\n")
         sys.exit(2)
