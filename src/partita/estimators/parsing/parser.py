@@ -155,7 +155,12 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         metavar="FILE",
         is_kept=False,
     )
-    rule_weight: float = option(1000.0, "weight of the rules", at_least(0))
+    rule_weight: float = option(
+        1000.0,
+        "weight of the rules: without trees 10,000 is better where some say `at most 0`; beside "
+        "trees 100 or less",
+        at_least(0),
+    )
     warm_start: "DependencyParser | Array | None" = option(
         None,
         "a fitted parser, or its weights, to start from",
