@@ -48,7 +48,7 @@ class Blocks:
         ends = np.cumsum(sizes[order])
         n_numbers = int(ends[-1]) if len(ends) else 0
         self.is_kept = n_numbers <= MOST_KEPT
-        self.orders = [order]
+        self.orders = self._whole = [order]
         if n_numbers > BLOCK:
             n_blocks = 2 * -(-n_numbers // (2 * BLOCK))
             groups = np.concatenate([[0], ends[N_LANES - 1 : -1 : N_LANES]])
@@ -57,13 +57,16 @@ class Blocks:
             self.orders = np.split(order, firsts * N_LANES)
 
     def fill(self, fill: Fill, run: Run = map) -> Kept:
-        """Fill the charts of all sentences; each block's are dropped before the next is filled."""
+        """Fill the charts of all sentences; each block's are dropped before the next is filled.
+
+        Charts that are kept are filled in one go, unless several threads share them.
+        """
 
         def filled(order: IntArray) -> Charts | None:
             charts = _filled(fill, order)
             return charts if self.is_kept else None
 
-        return list(run(filled, self.orders))
+        return list(run(filled, self._whole if self.is_kept and run is map else self.orders))
 
     def each(
         self, use: Callable[[IntArray, Charts], None], fill: Fill, kept: Kept, run: Run = map
@@ -73,7 +76,7 @@ class Blocks:
         def used(order: IntArray, charts: Charts | None) -> None:
             use(order, charts or _filled(fill, order))
 
-        deque(run(used, self.orders, kept), maxlen=0)
+        deque(run(used, self._whole if len(kept) == 1 else self.orders, kept), maxlen=0)
 
 
 def _filled(fill: Fill, order: IntArray) -> Charts:

@@ -13,7 +13,7 @@ from partita.kernels.constituents import labels as span_labels
 from partita.kernels.constituents import scaled as cky
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.base import Best, Inference, Structure
-from partita.structures.batch import largest_finite, offsets, pieces
+from partita.structures.batch import largest_finite, offsets, pieces, where_false
 from partita.structures.charts import Blocks, Charts, Fill, unread
 from partita.structures.part_arrays import PartArray
 from partita.structures.step_structures import Step, StepStructures
@@ -195,7 +195,7 @@ class ConstituencyTrees(StepStructures):
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             fill = self._fill(scores, is_safe, log_partition, marginals)
             charts = self._blocks.fill(fill, self.run)
-        again = _Again.of(self, np.flatnonzero(~is_safe), scores)
+        again = _Again.of(self, where_false(is_safe), scores)
         if again is not None:
             log_partition[again.sentences] = again.inference.log_partition
             marginals[again.parts] = again.inference.marginals

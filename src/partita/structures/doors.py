@@ -13,6 +13,11 @@ from partita.structures.batch import boolean_array, number_array
 from partita.structures.forms import Form, length_of
 from partita.structures.part_arrays import PartArray
 
+SINGLE = np.dtype(np.float32)
+"""What networks have: turned into doubles as it is copied, not before."""
+NUMBERS = frozenset({np.dtype(np.float64), SINGLE})
+BOOLEANS = frozenset({np.dtype(np.bool_)})
+
 
 def flat_scores(sets: Structures, form: Form, given: Sequence[Any]) -> FloatArray:
     """Scores for every part, copied and checked: finite, or -inf."""
@@ -75,8 +80,8 @@ def _flatten(
             if values is None:
                 flat[start:end] = dtype is np.bool_
             else:
-                cells = np.ascontiguousarray(_checked(array.name, values, shape, dtype), np.float64)
-                n_wrong += padded.copy(cells.reshape(-1), flat[start:end])
+                cells = _floats(_checked(array.name, values, shape, dtype))
+                n_wrong += padded.copy(cells, flat[start:end])
         return flat, n_wrong
     lengths = sets.lengths
     n_padded = form.n_padded if form.kind == "padded" else sets.largest_length
@@ -120,7 +125,7 @@ def _cells(
                 cells = _along(cells, axis, _places(form.order, array.extra))
     else:
         cells = _checked(array.name, given, shape, dtype)
-    flat = np.ascontiguousarray(cells, dtype=np.float64).reshape(-1)
+    flat = _floats(cells)
     return flat, 0 if once else len(flat) // sets.n_sentences
 
 
@@ -134,7 +139,7 @@ def _listed(sets: Structures, index: int, given: Any, dtype: type) -> FloatArray
         )
     # By sets, since a comparison for each sentence takes as long as copying it.
     are_arrays = {*map(type, given)} <= {np.ndarray}
-    are_right = are_arrays and {cells.dtype for cells in given} <= {np.dtype(dtype)}
+    are_right = are_arrays and {cells.dtype for cells in given} <= _taken(dtype)
     if not are_right or [cells.shape for cells in given] != shapes:
         given = [
             _checked(array.name, cells, shape, dtype, sentence)
@@ -187,7 +192,7 @@ def _checked(
     name: str, given: Any, shape: tuple[int, ...], dtype: type, sentence: int | None = None
 ) -> Array:
     """An array of numbers, or of booleans, of the given shape."""
-    if type(given) is np.ndarray and given.dtype == dtype and given.shape == shape:
+    if type(given) is np.ndarray and given.shape == shape and given.dtype in _taken(dtype):
         return given
     is_boolean = dtype is np.bool_
     cells = boolean_array(name, given) if is_boolean else number_array(name, given, f"{shape}")
@@ -195,6 +200,18 @@ def _checked(
         where = "" if sentence is None else f" of sentence {sentence}"
         raise ValueError(f"{name}{where} has shape {cells.shape}; expected {shape}.")
     return cells
+
+
+def _taken(dtype: type) -> frozenset[Any]:
+    """The types of arrays that are taken as they are."""
+    return BOOLEANS if dtype is np.bool_ else NUMBERS
+
+
+def _floats(cells: Array) -> FloatArray:
+    """The cells end to end, as kernels read them: in single precision where they are in that."""
+    kind: Any = SINGLE if cells.dtype == SINGLE else np.float64
+    flat: FloatArray = np.ascontiguousarray(cells, dtype=kind).reshape(-1)
+    return flat
 
 
 def _refuse(sets: Structures, form: Form, scores: FloatArray) -> None:

@@ -16,7 +16,7 @@ from partita.structures.counting import count_projective_trees
 from partita.structures.projective_k_best import BestTrees
 from partita.structures.trees import Trees
 
-N_CHARTS = 9
+N_CHARTS = 8
 """Numbers in the charts of `kernels.projective.scaled` for each arc."""
 
 

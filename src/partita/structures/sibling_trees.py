@@ -26,7 +26,7 @@ from partita.structures.part_arrays import PartArray
 from partita.structures.sibling_forests import SiblingForests, sibling_places
 from partita.structures.tree_checks import check_tree, checked_row, why_empty
 
-N_CHARTS = 9
+N_CHARTS = 8
 """Numbers in the charts of `kernels.siblings.scaled` for each arc, beside the sibling parts."""
 
 

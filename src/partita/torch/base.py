@@ -3,7 +3,7 @@
 import copy
 import inspect
 from collections.abc import Callable, Sequence
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -111,8 +111,9 @@ class TensorDistribution:
         ends: Ends = NO_ENDS,
     ) -> None:
         """Take over a distribution on arrays and the tensors of its scores (see `Source`)."""
-        for made_of_others in ("_engine", "_source"):
-            self.__dict__.pop(made_of_others, None)
+        # Not cached properties, whose locks take as long as a sentence each.
+        self._kept_engine: Distribution | None = None
+        self._kept_source: Source | None = None
         self._kept_flat: Tensor | None = None
         self.numpy = p
         self._given, self._tensors, self._ends = template, tensors, ends
@@ -276,14 +277,18 @@ class TensorDistribution:
 
     # ------------------------------------------------------------------ helpers
 
-    @cached_property
+    @property
     def _engine(self) -> Distribution:
         """What answers questions on flat vectors: the distribution on arrays, or it in blocks."""
-        return in_blocks(self.numpy)
+        if self._kept_engine is None:
+            self._kept_engine = in_blocks(self.numpy)
+        return self._kept_engine
 
-    @cached_property
+    @property
     def _source(self) -> Source:
-        return Source(self.numpy, self._engine, self._given, self._ends)
+        if self._kept_source is None:
+            self._kept_source = Source(self.numpy, self._engine, self._given, self._ends)
+        return self._kept_source
 
     @property
     def _flat(self) -> Tensor:

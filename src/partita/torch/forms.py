@@ -53,19 +53,16 @@ def leaves(values: Any) -> tuple[Template, list[torch.Tensor]]:
 
 
 def as_array(tensor: torch.Tensor) -> FloatArray:
-    """As kernels want it: float64 in the main memory; shared where it is that already."""
+    """As distributions take it: float64 or float32 in the main memory; shared where it is."""
     tensor = tensor.detach()
-    if is_single(tensor):
-        # Not by PyTorch, whose threads would wait for each other longer than this takes.
-        values: FloatArray = tensor.numpy().astype(np.float64)
-        return values
-    array: FloatArray = tensor.to("cpu", torch.float64).numpy()
+    # Single precision becomes double as it is copied; one more pass would take as long as that.
+    array: FloatArray = (tensor if is_single(tensor) else tensor.to("cpu", torch.float64)).numpy()
     return array
 
 
 def is_single(tensor: torch.Tensor) -> bool:
     """Whether it is what networks have on a processor."""
-    return bool(tensor.dtype == torch.float32) and tensor.device.type == "cpu"
+    return bool(tensor.dtype == torch.float32 and tensor.is_cpu)
 
 
 def placed(template: Template, values: Sequence[Any]) -> Any:

@@ -4,12 +4,10 @@ Sentence b has n² spans from `part_offsets[b]` on, in C order of [first, last],
 side by side.
 """
 
-import math
-
 import numpy as np
 
 from partita.kernels.jit import kernel
-from partita.kernels.simd.exponential import exponential
+from partita.kernels.simd.small_matrix import share_out
 
 
 @kernel
@@ -19,22 +17,7 @@ def sum_labels(scores, n_labels, spans, shares):
     A span without an allowed label is -inf and its shares are 0.
     """
     for span in range(len(spans)):
-        first, end = span * n_labels, (span + 1) * n_labels
-        best = -np.inf
-        for part in range(first, end):
-            best = max(best, scores[part])
-        spans[span] = best
-        if best == -np.inf:
-            for part in range(first, end):
-                shares[part] = 0.0
-            continue
-        total = 0.0
-        for part in range(first, end):
-            shares[part] = exponential(scores[part] - best)
-            total += shares[part]
-        spans[span] = best + math.log(total)
-        for part in range(first, end):
-            shares[part] /= total
+        spans[span] = share_out(scores, span * n_labels, n_labels, shares)
 
 
 @kernel

@@ -11,9 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partita.kernels.jit import pasted, step
+from partita.kernels.jit import inlined, pasted, step
 from partita.kernels.simd.exponential import LOWEST, exponential
-from partita.kernels.simd.lanes import N_LANES, broadcast, load, maximum, select, store
+from partita.kernels.simd.four_rows import load_four, write_four
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    broadcast,
+    fma,
+    lane,
+    load,
+    maximum,
+    select,
+    store,
+)
 
 
 class SpanLayout(NamedTuple):
@@ -45,16 +55,43 @@ def span_layout(n_words):
 
 
 @step
+def n_whole(n_words, order, first, i):
+    """How many spans from word i on, in fours, are in all four sentences, counted from 0."""
+    # The first of a group is its shortest.
+    shortest = n_words[order[first]]
+    return shortest // N_LANES * N_LANES if i < shortest else 0
+
+
+@step
+def rows_of(part_offsets, n_words, order, first, i):
+    """Where the spans from word i on start in four sentences."""
+    last = len(order) - 1
+    a, b = order[first], order[min(first + 1, last)]
+    c, d = order[min(first + 2, last)], order[min(first + 3, last)]
+    return (
+        part_offsets[a] + i * n_words[a],
+        part_offsets[b] + i * n_words[b],
+        part_offsets[c] + i * n_words[c],
+        part_offsets[d] + i * n_words[d],
+    )
+
+
+@step
 def fill_spans(values, part_offsets, n_words, order, first, at, fill, charts):
-    """Weights [i, j], i < j, from the scores of four sentences, with `fill` where there is none."""
-    for index in range(N_LANES):
-        sentence = order[min(first + index, len(order) - 1)]
-        words, start = n_words[sentence], part_offsets[sentence]
-        for i in range(at.n_words):
-            row = at.weight + i * at.stride + index
-            for j in range(i + 1, at.n_words):
-                inside = j < words
-                charts[row + j * N_LANES] = values[start + i * words + j] if inside else fill
+    """Weights [i, j], i < j, from the scores of four sentences, with `fill` where there is none.
+
+    Cells at and below the diagonal that come along are written again before they are read.
+    """
+    for i in range(at.n_words):
+        row, whole = at.weight + i * at.stride, n_whole(n_words, order, first, i)
+        rows = rows_of(part_offsets, n_words, order, first, i)
+        for j in range((i + 1) // N_LANES * N_LANES, whole, N_LANES):
+            load_four(values, rows, j, charts, row + j * N_LANES)
+        for index in range(N_LANES):
+            words = n_words[order[min(first + index, len(order) - 1)]]
+            for j in range(max(i + 1, whole), at.n_words):
+                inside = i < words and j < words
+                charts[row + j * N_LANES + index] = values[rows[index] + j] if inside else fill
 
 
 @step
@@ -87,18 +124,38 @@ def write_spans(still, moved, at, part_offsets, n_words, order, first, end, out)
 
     A word is in every tree, so its marginal is 1 and does not move.
     """
-    for index in range(end - first):
-        sentence = order[first + index]
-        words, start = n_words[sentence], part_offsets[sentence]
-        for i in range(words):
+    for i in range(at.n_words):
+        whole = n_whole(n_words, order, first, i)
+        rows = rows_of(part_offsets, n_words, order, first, i)
+        # From the first four that are all above the diagonal.
+        above = (i + N_LANES) // N_LANES * N_LANES
+        for j in range(above, whole, N_LANES):
+            write_four(
+                span_marginal(still, moved, at, i, j),
+                span_marginal(still, moved, at, i, j + 1),
+                span_marginal(still, moved, at, i, j + 2),
+                span_marginal(still, moved, at, i, j + 3),
+                out, rows, j,
+            )  # fmt: skip
+        for index in range(end - first):
+            words, start = n_words[order[first + index]], rows[index]
+            if i >= words:
+                continue
             for j in range(i):
-                out[start + i * words + j] = 0.0
-            out[start + i * words + i] = 1.0 if moved is None else 0.0
-            for j in range(i + 1, words):
-                inner = at.inner + i * at.stride + j * N_LANES + index
-                outside = at.weight + j * at.stride + i * N_LANES + index
-                if moved is None:
-                    value = still[inner] * still[outside]
-                else:
-                    value = moved[inner] * still[outside] + still[inner] * moved[outside]
-                out[start + i * words + j] = value
+                out[start + j] = 0.0
+            out[start + i] = 1.0 if moved is None else 0.0
+            for j in range(i + 1, min(above, words)):
+                out[start + j] = lane(span_marginal(still, moved, at, i, j), index)
+            for j in range(max(above, whole), words):
+                out[start + j] = lane(span_marginal(still, moved, at, i, j), index)
+
+
+@inlined
+def span_marginal(still, moved, at, i, j):
+    """inner * outside of one span, or its derivative."""
+    inner = at.inner + i * at.stride + j * N_LANES
+    outside = at.weight + j * at.stride + i * N_LANES
+    if moved is None:
+        return load(still, inner) * load(still, outside)
+    changed = load(still, inner) * load(moved, outside)
+    return fma(load(moved, inner), load(still, outside), changed)

@@ -37,7 +37,8 @@ from partita.kernels.projective.tiles import (
     outside_left_term,
     outside_right_sums,
     outside_right_term,
-    store_both,
+    store_ahead,
+    store_back,
 )
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, maximum, select, store
 from partita.kernels.trees.side_by_side import best_arcs, exponentiate, fill_lanes, total_best
@@ -59,10 +60,8 @@ def close_inside(still, moved, at, i, j, pair, right, left):
         arc_left = fma(load(still, at.arc + back), load(moved, at.weight + back), arc_left)
     store(charts, at.arc + ahead, arc_right)
     store(charts, at.arc + back, arc_left)
-    store(charts, at.arc_to + back, arc_right)
-    store(charts, at.arc_to + ahead, arc_left)
-    store_both(charts, at.right, at, i, j, right + arc_right)
-    store_both(charts, at.left, at, i, j, left + arc_left)
+    store_ahead(charts, at.right, at, i, j, right + arc_right)
+    store_back(charts, at.left, at, i, j, left + arc_left)
 
 
 @step
@@ -116,9 +115,8 @@ def inside_root(still, moved, at, single_root, totals):
         right = right + arc
         store(totals, cell, right)
         store(charts, at.arc + cell, arc)
-        store(charts, at.arc_to + column, arc)
-        store_both(charts, at.right, at, 0, j, zero if single_root else right)
-        store_both(charts, at.left, at, 0, j, zero)
+        store_ahead(charts, at.right, at, 0, j, zero if single_root else right)
+        store_back(charts, at.left, at, 0, j, zero)
 
 
 @step
@@ -129,8 +127,8 @@ def close_outside(still, moved, at, i, j, right, left, arc_right, arc_left, limi
     arc_right, arc_left = arc_right + right, arc_left + left
     store(charts, at.outer_arc + ahead, arc_right)
     store(charts, at.outer_arc + back, arc_left)
-    store_both(charts, at.outer_right, at, i, j, right)
-    store_both(charts, at.outer_left, at, i, j, left)
+    store_ahead(charts, at.outer_right, at, i, j, right)
+    store_back(charts, at.outer_left, at, i, j, left)
     if moved is None:
         # No other outside value of the span is larger; not-a-number counts as infinite.
         largest = arc_right + arc_left
@@ -142,7 +140,7 @@ def close_outside(still, moved, at, i, j, right, left, arc_right, arc_left, limi
         arc_left = fma(load(still, at.outer_arc + back), direction, arc_left)
     pair = load(still, at.weight + back) * arc_left
     pair = fma(load(still, at.weight + ahead), arc_right, pair)
-    store_both(charts, at.outer_pair, at, i, j, pair)
+    store_ahead(charts, at.outer_pair, at, i, j, pair)
     return limit
 
 
@@ -207,14 +205,14 @@ def outside_root(still, moved, at, single_root, seeds):
         if moved is None:
             right = right + load(seeds, cell)
         arc = arc + right
-        store_both(charts, at.outer_right, at, 0, j, right)
+        store_ahead(charts, at.outer_right, at, 0, j, right)
         store(charts, at.outer_arc + cell, arc)
-        store_both(charts, at.outer_left, at, 0, j, zero)
+        store_back(charts, at.outer_left, at, 0, j, zero)
         if moved is None:
             limit = select(arc < SAFE, maximum(arc, limit), np.inf)
         else:
             arc = fma(load(still, at.outer_arc + cell), load(moved, at.weight + cell), arc)
-        store_both(charts, at.outer_pair, at, 0, j, load(still, at.weight + cell) * arc)
+        store_ahead(charts, at.outer_pair, at, 0, j, load(still, at.weight + cell) * arc)
     return limit
 
 

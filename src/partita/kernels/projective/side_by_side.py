@@ -1,8 +1,8 @@
 """Charts of projective trees side by side: four sentences of like length, one in each SIMD lane.
 
 A chart is a square of lanes over positions 0 .. n, as in `trees.side_by_side`. What belongs to a
-span is stored twice, at [i, j] and at [j, i], so that every sum of the recursions reads two rows;
-what belongs to an arc is stored at [head, modifier]. All charts of a group have the same size: that
+span is stored at [i, j] if it grows to the right, and at [j, i] if it grows to the left; what
+belongs to an arc at [head, modifier]. All charts of a group have the same size: that
 of its longest sentence, rounded up to an even number of words, since spans are computed in tiles of
 two by two.
 """
@@ -32,7 +32,7 @@ class ChartLayout(NamedTuple):
     arc: int
     """[h, m]: the arc, with the two halves that meet under it."""
     arc_to: int
-    """[m, h]: the same, transposed."""
+    """[m, h]: the same, transposed; in `log` alone, whose cells are single numbers."""
     outer_right: int
     """Outside values, divided by the sum over all trees: of right[i, j]."""
     outer_left: int
@@ -55,7 +55,7 @@ def layout(n_words):
     n_words = (n_words + 1) // 2 * 2
     size = (n_words + 1) * (n_words + 1) * N_LANES
     return ChartLayout(
-        0, size, 2 * size, 3 * size, 4 * size, 5 * size, 6 * size, 7 * size, 8 * size, 9 * size,
+        0, size, 2 * size, 3 * size, 4 * size, 4 * size, 5 * size, 6 * size, 7 * size, 8 * size,
         (n_words + 1) * N_LANES, n_words,
     )  # fmt: skip
 

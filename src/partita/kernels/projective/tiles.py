@@ -1,7 +1,9 @@
 """The inner sums of Eisner's recursions, over tiles of two rows and two columns of spans.
 
 A tile has the spans (i, j), (i, j+1), (i+1, j) and (i+1, j+1), where i+1 < j. Each sum multiplies
-a row of one chart with a row of another. Two rows with two columns give four products for four
+a row or column of one chart with one of another, cell by cell: a cell fills a register, so that
+columns are read as fast as rows, and a second, transposed copy of each chart would only cost what
+writing it costs (a sixth of all). Two rows with two columns give four products for four
 loads; three charts are summed at once, so that twelve sums are under way: enough to hide the
 latency of fma, and with the four operands as many as there are vector registers (16). Three by
 three tiles would have no place for their operands.
@@ -86,18 +88,20 @@ def add_inside(rows, columns, at, i, j, sums):
     left_0, left_1, left_2, left_3 = sums[2]
     top, bottom = i * at.stride, (i + 1) * at.stride
     first, second = j * at.stride, (j + 1) * at.stride
-    for k in range((i + 2) * N_LANES, j * N_LANES, N_LANES):
+    for middle in range(i + 2, j):
+        k, down = middle * N_LANES, middle * at.stride
+        ahead, back = down + j * N_LANES, down + i * N_LANES
         a, b = load(rows, at.right + top + k), load(rows, at.right + bottom + k)
         c = load(columns, at.left + first + k + N_LANES)
         pair_0, pair_2 = fma(a, c, pair_0), fma(b, c, pair_2)
         c = load(columns, at.left + second + k + N_LANES)
         pair_1, pair_3 = fma(a, c, pair_1), fma(b, c, pair_3)
         a, b = load(rows, at.arc + top + k), load(rows, at.arc + bottom + k)
-        c = load(columns, at.right + first + k)
+        c = load(columns, at.right + ahead)
         right_0, right_2 = fma(a, c, right_0), fma(b, c, right_2)
-        c = load(columns, at.right + second + k)
+        c = load(columns, at.right + ahead + N_LANES)
         right_1, right_3 = fma(a, c, right_1), fma(b, c, right_3)
-        a, b = load(rows, at.left + top + k), load(rows, at.left + bottom + k)
+        a, b = load(rows, at.left + back), load(rows, at.left + back + N_LANES)
         c = load(columns, at.arc + first + k)
         left_0, left_2 = fma(a, c, left_0), fma(b, c, left_2)
         c = load(columns, at.arc + second + k)
@@ -112,14 +116,16 @@ def add_inside(rows, columns, at, i, j, sums):
 @step
 def add_inside_term(rows, columns, at, i, j, k, pair, right, left):
     """One term of the inside sums of one span."""
-    row, column, middle = i * at.stride, j * at.stride, k * N_LANES
+    row, column, down, middle = i * at.stride, j * at.stride, k * at.stride, k * N_LANES
     pair = fma(
         load(rows, at.right + row + middle),
         load(columns, at.left + column + middle + N_LANES),
         pair,
     )
-    right = fma(load(rows, at.arc + row + middle), load(columns, at.right + column + middle), right)
-    left = fma(load(rows, at.left + row + middle), load(columns, at.arc + column + middle), left)
+    after = load(columns, at.right + down + j * N_LANES)
+    right = fma(load(rows, at.arc + row + middle), after, right)
+    before = load(rows, at.left + down + i * N_LANES)
+    left = fma(before, load(columns, at.arc + column + middle), left)
     return pair, right, left
 
 
@@ -128,24 +134,26 @@ def add_outside_right(outer, inner, at, i, j, sums):
     """What spans (i, j') with j' > j+1 add to the outside sums of a tile.
 
     right[i, j]     += pair'[i, j'] left[j+1, j']
-    left[i, j]      += left'[i, j'] arc_to[j, j']
+    left[i, j]      += left'[i, j'] arc[j', j]
     arc_right[i, j] += right'[i, j'] right[j, j']        (primes: outside)
     """
     right_0, right_1, right_2, right_3 = sums[0]
     left_0, left_1, left_2, left_3 = sums[1]
     arc_0, arc_1, arc_2, arc_3 = sums[2]
     top, bottom = i * at.stride, (i + 1) * at.stride
-    first, second, third = j * at.stride, (j + 1) * at.stride, (j + 2) * at.stride
-    for k in range((j + 2) * N_LANES, at.stride, N_LANES):
+    first, second = j * at.stride, (j + 1) * at.stride
+    for end in range(j + 2, at.n_words + 1):
+        k, down = end * N_LANES, end * at.stride
+        ahead, back = down + j * N_LANES, down + i * N_LANES
         a, b = load(outer, at.outer_pair + top + k), load(outer, at.outer_pair + bottom + k)
-        c = load(inner, at.left + second + k)
+        c = load(inner, at.left + ahead + N_LANES)
         right_0, right_2 = fma(a, c, right_0), fma(b, c, right_2)
-        c = load(inner, at.left + third + k)
+        c = load(inner, at.left + ahead + 2 * N_LANES)
         right_1, right_3 = fma(a, c, right_1), fma(b, c, right_3)
-        a, b = load(outer, at.outer_left + top + k), load(outer, at.outer_left + bottom + k)
-        c = load(inner, at.arc_to + first + k)
+        a, b = load(outer, at.outer_left + back), load(outer, at.outer_left + back + N_LANES)
+        c = load(inner, at.arc + ahead)
         left_0, left_2 = fma(a, c, left_0), fma(b, c, left_2)
-        c = load(inner, at.arc_to + second + k)
+        c = load(inner, at.arc + ahead + N_LANES)
         left_1, left_3 = fma(a, c, left_1), fma(b, c, left_3)
         a, b = load(outer, at.outer_right + top + k), load(outer, at.outer_right + bottom + k)
         c = load(inner, at.right + first + k)
@@ -163,25 +171,27 @@ def add_outside_right(outer, inner, at, i, j, sums):
 def add_outside_left(outer, inner, at, i, j, sums):
     """What spans (i', j) with i' < i add to the outside sums of a tile.
 
-    right[i, j]    += right'[i', j] arc_to[i, i']
+    right[i, j]    += right'[i', j] arc[i', i]
     left[i, j]     += pair'[i', j] right[i', i-1]
     arc_left[i, j] += left'[i', j] left[i', i]        (primes: outside)
     """
     right_0, right_1, right_2, right_3 = sums[0]
     left_0, left_1, left_2, left_3 = sums[1]
     arc_0, arc_1, arc_2, arc_3 = sums[2]
-    before, top, bottom = (i - 1) * at.stride, i * at.stride, (i + 1) * at.stride
+    top, bottom = i * at.stride, (i + 1) * at.stride
     first, second = j * at.stride, (j + 1) * at.stride
-    for k in range(0, i * N_LANES, N_LANES):
-        a, b = load(outer, at.outer_right + first + k), load(outer, at.outer_right + second + k)
-        c = load(inner, at.arc_to + top + k)
+    for start in range(i):
+        k, down = start * N_LANES, start * at.stride
+        ahead, back = down + j * N_LANES, down + i * N_LANES
+        a, b = load(outer, at.outer_right + ahead), load(outer, at.outer_right + ahead + N_LANES)
+        c = load(inner, at.arc + back)
         right_0, right_1 = fma(a, c, right_0), fma(b, c, right_1)
-        c = load(inner, at.arc_to + bottom + k)
+        c = load(inner, at.arc + back + N_LANES)
         right_2, right_3 = fma(a, c, right_2), fma(b, c, right_3)
-        a, b = load(outer, at.outer_pair + first + k), load(outer, at.outer_pair + second + k)
-        c = load(inner, at.right + before + k)
+        a, b = load(outer, at.outer_pair + ahead), load(outer, at.outer_pair + ahead + N_LANES)
+        c = load(inner, at.right + back - N_LANES)
         left_0, left_1 = fma(a, c, left_0), fma(b, c, left_1)
-        c = load(inner, at.right + top + k)
+        c = load(inner, at.right + back)
         left_2, left_3 = fma(a, c, left_2), fma(b, c, left_3)
         a, b = load(outer, at.outer_left + first + k), load(outer, at.outer_left + second + k)
         c = load(inner, at.left + top + k)
@@ -198,10 +208,10 @@ def add_outside_left(outer, inner, at, i, j, sums):
 @step
 def add_outside_right_term(outer, inner, at, i, j, k, right, left, arc_right):
     """The products of one such term."""
-    row, column, end = i * at.stride, j * at.stride, k * N_LANES
-    pair = load(outer, at.outer_pair + row + end)
-    right = fma(pair, load(inner, at.left + column + at.stride + end), right)
-    left = fma(load(outer, at.outer_left + row + end), load(inner, at.arc_to + column + end), left)
+    row, column, down, end = i * at.stride, j * at.stride, k * at.stride, k * N_LANES
+    pair, ahead = load(outer, at.outer_pair + row + end), down + j * N_LANES
+    right = fma(pair, load(inner, at.left + ahead + N_LANES), right)
+    left = fma(load(outer, at.outer_left + down + i * N_LANES), load(inner, at.arc + ahead), left)
     arc_right = fma(
         load(outer, at.outer_right + row + end), load(inner, at.right + column + end), arc_right
     )
@@ -211,16 +221,26 @@ def add_outside_right_term(outer, inner, at, i, j, k, right, left, arc_right):
 @step
 def add_outside_left_term(outer, inner, at, i, j, k, right, left, arc_left):
     """The products of one such term."""
-    row, column, start = i * at.stride, j * at.stride, k * N_LANES
-    right = fma(
-        load(outer, at.outer_right + column + start), load(inner, at.arc_to + row + start), right
-    )
-    pair = load(outer, at.outer_pair + column + start)
-    left = fma(pair, load(inner, at.right + row - at.stride + start), left)
+    row, column, down, start = i * at.stride, j * at.stride, k * at.stride, k * N_LANES
+    ahead, back = down + j * N_LANES, down + i * N_LANES
+    right = fma(load(outer, at.outer_right + ahead), load(inner, at.arc + back), right)
+    left = fma(load(outer, at.outer_pair + ahead), load(inner, at.right + back - N_LANES), left)
     arc_left = fma(
         load(outer, at.outer_left + column + start), load(inner, at.left + row + start), arc_left
     )
     return right, left, arc_left
+
+
+@pasted
+def store_ahead(charts, start, at, i, j, value):
+    """chart[i, j] = value, in the chart at `start`."""
+    store(charts, start + i * at.stride + j * N_LANES, value)
+
+
+@pasted
+def store_back(charts, start, at, i, j, value):
+    """chart[j, i] = value: where what grows to the left has its place."""
+    store(charts, start + j * at.stride + i * N_LANES, value)
 
 
 @pasted

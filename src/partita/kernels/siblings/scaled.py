@@ -88,8 +88,6 @@ def close_inside(still, moved, at, i, j, pair, right, left):
         )
     store(charts, at.arc + ahead, arc_right)
     store(charts, at.arc + back, arc_left)
-    store(charts, at.arc_to + back, arc_right)
-    store(charts, at.arc_to + ahead, arc_left)
     store_both(charts, at.right, at, i, j, right + arc_right)
     store_both(charts, at.left, at, i, j, left + arc_left)
 
@@ -140,7 +138,6 @@ def inside_root(still, moved, at, totals):
         for s in range(N_LANES, cell, N_LANES):
             arc = add_sibling(still, moved, row + s, at.arc + s, at.pair + column + s, arc)
         store(charts, at.arc + cell, arc)
-        store(charts, at.arc_to + column, arc)
         if moved is None:
             total = zero
             for k in range(N_LANES, cell + N_LANES, N_LANES):

@@ -38,7 +38,6 @@ class SiblingLayout(NamedTuple):
     pair: int
     """[i, j]: two halves that meet, of two modifiers in a row."""
     arc: int
-    arc_to: int
     outer_right: int
     outer_left: int
     outer_pair: int
@@ -60,8 +59,8 @@ def layout(n_words):
         n_words * (n_words + 1) * (n_words + 2) // 6 + (n_words - 1) * n_words * (n_words + 1) // 6
     )
     return SiblingLayout(
-        0, size, 2 * size, 3 * size, 4 * size, 5 * size, 6 * size, 7 * size, 8 * size, 9 * size,
-        9 * size + n_rows * N_LANES, (n_words + 1) * N_LANES, n_words,
+        0, size, 2 * size, 3 * size, 4 * size, 5 * size, 6 * size, 7 * size, 8 * size,
+        8 * size + n_rows * N_LANES, (n_words + 1) * N_LANES, n_words,
     )  # fmt: skip
 
 

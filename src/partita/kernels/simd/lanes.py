@@ -32,7 +32,7 @@ __all__ = [
     "gather",
     "lane",
     "load",
-    "load_single",
+    "load_any",
     "maximum",
     "minimum",
     "scatter",
@@ -76,8 +76,8 @@ def store(array, index, value):
     array.reshape(-1)[index : index + N_LANES] = value
 
 
-def load_single(array, index):
-    """As `load`, from an array of single precision, each number as the double that it is."""
+def load_any(array, index):
+    """As `load`, also from an array of single precision, each number as the double that it is."""
     return array.reshape(-1)[index : index + N_LANES].astype(np.float64)
 
 
@@ -327,10 +327,12 @@ def _is_single(array):
     return isinstance(array, types.Array) and array.dtype == types.float32 and array.layout == "C"
 
 
-@type_callable(load_single)
-def _type_load_single(context):
+@type_callable(load_any)
+def _type_load_any(context):
     def typer(array, index):
-        return LANES if _is_single(array) and isinstance(index, types.Integer) else None
+        if not _is_single(array):
+            _check_array(array)
+        return LANES if isinstance(index, types.Integer) else None
 
     return typer
 
@@ -344,9 +346,11 @@ def _type_store_single(context):
     return typer
 
 
-@lower_builtin(load_single, types.Array, types.Integer)
-def _lower_load_single(context, builder, signature, arguments):
+@lower_builtin(load_any, types.Array, types.Integer)
+def _lower_load_any(context, builder, signature, arguments):
     (array_type, index_type), (array, index) = signature.args, arguments
+    if array_type.dtype == types.float64:
+        return _lower_load(context, builder, signature, arguments)
     address = _address(context, builder, array_type, array, index_type, index)
     value = builder.load(builder.bitcast(address, _SINGLES.as_pointer()), align=4)
     return builder.fpext(value, _DOUBLES)

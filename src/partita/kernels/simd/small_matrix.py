@@ -3,6 +3,8 @@
 `at`, `cell` and `first` are positions in flat arrays.
 """
 
+import math
+
 import numpy as np
 
 from partita.kernels.jit import borrowing
@@ -16,6 +18,7 @@ from partita.kernels.simd.lanes import (
     maximum,
     spread,
     store,
+    total,
 )
 
 
@@ -34,6 +37,13 @@ def highest_lane(lanes):
 @borrowing
 def largest(scores, first, n_values):
     """The largest of scores[first : first + n_values]; 0 if all are -inf, or there are none."""
+    highest = top(scores, first, n_values)
+    return highest if highest > -np.inf else 0.0
+
+
+@borrowing
+def top(scores, first, n_values):
+    """The largest of scores[first : first + n_values]; -inf if there are none."""
     highest = -np.inf
     if n_values >= N_LANES:
         lanes = load(scores, first)
@@ -44,7 +54,35 @@ def largest(scores, first, n_values):
     else:
         for k in range(first, first + n_values):
             highest = max(highest, scores[k])
-    return highest if highest > -np.inf else 0.0
+    return highest
+
+
+@borrowing
+def share_out(scores, first, n_values, shares):
+    """log sum exp of scores[first : first + n_values], and what each has of it, at the same place.
+
+    shares = exp(score - log sum exp); where all scores are -inf the sum is that and shares are 0.
+    """
+    highest = top(scores, first, n_values)
+    end, whole = first + n_values, first + n_values - n_values % N_LANES
+    if highest == -np.inf:
+        for k in range(first, end):
+            shares[k] = 0.0
+        return highest
+    sums, rest = broadcast(0.0), 0.0
+    for k in range(first, whole, N_LANES):
+        value = exponential(load(scores, k) - highest)
+        sums = sums + value
+        store(shares, k, value)
+    for k in range(whole, end):
+        shares[k] = exponential(scores[k] - highest)
+        rest += shares[k]
+    all_of_them = total(sums) + rest
+    for k in range(first, whole, N_LANES):
+        store(shares, k, load(shares, k) / all_of_them)
+    for k in range(whole, end):
+        shares[k] /= all_of_them
+    return highest + math.log(all_of_them)
 
 
 @borrowing

@@ -5,13 +5,11 @@ Arcs lie flat: sentence b has (n+1)² of them from `arc_offsets[b]` on, in C ord
 and the diagonal belong to no tree; whatever is there is never read.
 """
 
-import math
-
 import numpy as np
 
 from partita.kernels.chains.sample import draw
 from partita.kernels.jit import kernel
-from partita.kernels.simd.exponential import exponential
+from partita.kernels.simd.small_matrix import share_out
 
 
 @kernel
@@ -46,22 +44,12 @@ def sum_labels(scores, n_words, arc_offsets, n_labels, arcs, weights):
         for cell in range(width * width):
             arc = arc_offsets[sentence] + cell
             first = arc * n_labels
-            best = -np.inf
             if cell % width != 0 and cell % width != cell // width:
-                for part in range(first, first + n_labels):
-                    best = max(best, scores[part])
-            if best == -np.inf:
+                arcs[arc] = share_out(scores, first, n_labels, weights)
+            else:
                 arcs[arc] = -np.inf
-                weights[first : first + n_labels] = 0.0
-                continue
-            total = 0.0
-            for part in range(first, first + n_labels):
-                weights[part] = exponential(scores[part] - best)
-            for part in range(first, first + n_labels):
-                total += weights[part]
-            arcs[arc] = best + math.log(total)
-            for part in range(first, first + n_labels):
-                weights[part] /= total
+                for part in range(first, first + n_labels):
+                    weights[part] = 0.0
 
 
 @kernel

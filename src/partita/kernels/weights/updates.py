@@ -22,7 +22,7 @@ from partita.kernels.simd.lanes import (
     broadcast,
     lane,
     load,
-    load_single,
+    load_any,
     maximum,
     select,
     spread,
@@ -211,7 +211,7 @@ def move_block(block, gradient, share, update, method, vectors):
     sums = broadcast(0.0)
     for part in range(0, WIDTH, N_LANES):
         j = block * WIDTH + part
-        paid = load_single(share, j) if len(share) > 0 else broadcast(0.0)
+        paid = load_any(share, j) if len(share) > 0 else broadcast(0.0)
         sums = sums + follow(
             j, False, load(gradient, j), paid, False, method.kind, update, method, vectors
         )

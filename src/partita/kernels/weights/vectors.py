@@ -10,7 +10,7 @@ from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
     load,
-    load_single,
+    load_any,
     store,
     store_single,
     total,
@@ -72,8 +72,8 @@ def row_dot(row, column, start, end):
     even, odd = broadcast(0.0), broadcast(0.0)
     j = start
     while j + 2 * N_LANES <= end:
-        even = even + load_single(row, j) * load(column, j)
-        odd = odd + load_single(row, j + N_LANES) * load(column, j + N_LANES)
+        even = even + load_any(row, j) * load(column, j)
+        odd = odd + load_any(row, j + N_LANES) * load(column, j + N_LANES)
         j += 2 * N_LANES
     result = total(even + odd)
     while j < end:
@@ -88,9 +88,9 @@ def three_dots(row, first, second, third, start, end):
     one, two, three = broadcast(0.0), broadcast(0.0), broadcast(0.0)
     j = start
     while j + N_LANES <= end:
-        values = load_single(row, j)
-        one = one + values * load_single(first, j)
-        two = two + values * load_single(second, j)
+        values = load_any(row, j)
+        one = one + values * load_any(first, j)
+        two = two + values * load_any(second, j)
         three = three + values * load(third, j)
         j += N_LANES
     a, b, c = total(one), total(two), total(three)
@@ -136,7 +136,7 @@ def add_row(factor, row, start, end, out):
     factors = broadcast(factor)
     j = start
     while j + N_LANES <= end:
-        store(out, j, load(out, j) + factors * load_single(row, j))
+        store(out, j, load(out, j) + factors * load_any(row, j))
         j += N_LANES
     while j < end:
         out[j] += factor * row[j]
