@@ -24,8 +24,8 @@ WORKERS = Argument(
     "workers",
     lambda text: int(text) if text.isdigit() else text,
     None,
-    "threads, or processes for a long file (default: all cores), or ray or ray:4 for a cluster; "
-    "answers are the same",
+    "threads (default: all cores), or ray or ray:4 for a cluster; answers are the same. `predict` "
+    "has processes in place of threads for a long file",
 )
 
 
