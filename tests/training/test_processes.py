@@ -1,5 +1,6 @@
 """Work by copies of a process: in order, with its errors, and none is left behind."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -70,6 +71,49 @@ def test_no_copy_outlives_the_process(tmp_path):
     process.wait()
     copies = [Path("/proc") / path.name for path in tmp_path.iterdir()]
     wait_until(lambda: not any(map(is_alive, copies)))
+
+
+WORK_OF_MINUTES = (
+    "import os, sys, time\n"
+    "from partita.training.workers import in_processes\n"
+    "def work(n):\n"
+    "    if n == 0:\n"
+    "        return n\n"
+    "    open(os.path.join(sys.argv[1], str(n)), 'w').close()\n"
+    "    time.sleep(600)\n"
+    "results = in_processes(work, ((n,) for n in range(6)), 2)\n"
+    "print(next(results), flush=True)\n"
+    "while len(os.listdir(sys.argv[1])) < 2:\n"
+    "    time.sleep(0.01)\n"
+)
+
+
+@pytest.mark.parametrize("end", ["results.close()", "results.throw(OSError('disk full'))"])
+def test_nobody_waits_for_results_that_nobody_wants(tmp_path, end):
+    command = [sys.executable, "-c", WORK_OF_MINUTES + end, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "0\n"
+    assert done.returncode == ("disk" in end)
+    # The results that were on their way to the copies are not begun either.
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "2"]
+
+
+def test_ctrl_c_ends_the_copies(tmp_path):
+    # As the command does it: the signal may come while nobody waits for a result.
+    script = WORK_OF_MINUTES + (
+        "try:\n"
+        "    print('waits', flush=True)\n"
+        "    list(results)\n"
+        "except KeyboardInterrupt:\n"
+        "    results.close()\n"
+        "    print('interrupted')\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert [process.stdout.readline() for _ in range(2)] == ["0\n", "waits\n"]
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=120)[0] == "interrupted\n"
 
 
 def is_alive(process):

@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import multiprocessing
+import os
 import signal
 import sys
 from collections import deque
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 from partita.training.threads import n_cores
 
@@ -107,15 +108,23 @@ def in_processes(
 
     The copies have all that there is in memory now, which costs no more memory until it is
     changed; arguments and results are what Python can send to another process. Only where
-    `can_copy`.
+    `can_copy`. Whoever wants no more results closes the generator, or lets go of it, which ends
+    the copies in the middle of their work; Python would wait for them before it ends.
     """
+    others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(
-        n_processes, multiprocessing.get_context("fork"), _begin_copy, (function,)
+        n_processes, multiprocessing.get_context("fork"), _begin_copy, (function, os.getpid())
     )
     try:
         yield from _in_pool(pool, _by_copy, arguments, n_processes)
     except BrokenProcessPool:
         raise MemoryError("a process that worked for this one was killed") from None
+    except BaseException:
+        # An error, Ctrl-C, or nobody wants more: neither does anybody want what they are at. They
+        # are asked to end, not killed: half a result in a pipe would be waited for.
+        for copy in set(multiprocessing.active_children()).difference(others):
+            os.kill(cast(int, copy.pid), signal.SIGINT)
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -125,21 +134,48 @@ def can_copy() -> bool:
     return sys.platform == "linux"
 
 
-_copied: list[Callable[..., Any]] = []
-"""In a copy of this process, the function that it works out."""
+class _Copy:
+    """What a copy of this process does, and whether it is to go on."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.is_working = self.is_ended = False
+
+    def __call__(self, *arguments: Any) -> Any:
+        self.is_working = True
+        try:
+            # What was on its way when the signal came is not begun.
+            if self.is_ended:
+                raise KeyboardInterrupt
+            return self.function(*arguments)
+        finally:
+            self.is_working = False
+
+    def end(self, *_: Any) -> None:
+        """On SIGINT: break off the work, which is then its result; never what sends results."""
+        self.is_ended = True
+        if self.is_working:
+            raise KeyboardInterrupt
 
 
-def _begin_copy(function: Callable[..., Any]) -> None:
-    _copied.append(function)
+_copy: _Copy | None = None
+"""In a copy of this process, what it does."""
+
+
+def _begin_copy(function: Callable[..., Any], parent: int) -> None:
+    global _copy
+    _copy = _Copy(function)
     # What is there stays: looking for garbage in it would only copy its memory.
     gc.freeze()
-    # Ctrl-C reaches all of them, and is the first one's to heed; none outlives that one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, _copy.end)
+    # No copy outlives the process; nor if that ended before this line.
     ctypes.CDLL(None).prctl(SIGNAL_AT_DEATH_OF_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _by_copy(*arguments: Any) -> Any:
-    return _copied[0](*arguments)
+    return cast(_Copy, _copy)(*arguments)
 
 
 def _in_pool(
