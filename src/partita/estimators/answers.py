@@ -66,7 +66,7 @@ def ask(
     return asking.answers(_chunks(sentences, chunk), chosen.n_threads)
 
 
-class _Chunk(NamedTuple):
+class _EncodedRun(NamedTuple):
     """Sentences that were encoded together."""
 
     is_present: Sequence[bool]
@@ -100,7 +100,7 @@ class _Asking(Generic[Answer]):
         with ThreadPoolExecutor(n_threads) as pool:
             # Chunks are encoded by all threads, then asked about by all: never does a thread wait
             # for another, and a single chunk is work for more than one.
-            encoding: deque[Future[_Chunk]] = deque()
+            encoding: deque[Future[_EncodedRun]] = deque()
             waiting: deque[Iterator[Answer]] = deque()
             for first, read in chunks:
                 encoding.append(pool.submit(self._encoded, first, read))
@@ -113,15 +113,17 @@ class _Asking(Generic[Answer]):
             while waiting:
                 yield from waiting.popleft()
 
-    def _encoded(self, first: int, read: list[Any]) -> "_Chunk":
+    def _encoded(self, first: int, read: list[Any]) -> "_EncodedRun":
         sentences = listed(read, first)
         is_present = [len(each) > 0 for each in sentences]
         places = [first + index for index, here in enumerate(is_present) if here]
         present = [each for each, here in zip(sentences, is_present, strict=True) if here]
-        return _Chunk(is_present, places, present, self.model.encode(present) if present else None)
+        return _EncodedRun(
+            is_present, places, present, self.model.encode(present) if present else None
+        )
 
     def _asked(
-        self, chunk: "_Chunk", pool: ThreadPoolExecutor | None, n_threads: int
+        self, chunk: "_EncodedRun", pool: ThreadPoolExecutor | None, n_threads: int
     ) -> Iterator[Answer]:
         """Ask about a chunk now; the answers are heard when they are taken."""
         pieces = list(self.model.pieces(chunk.encoded)) if chunk.present else []
@@ -137,10 +139,10 @@ class _Asking(Generic[Answer]):
         last = partial(self.finish, chunk.encoded) if self.finish and chunk.present else None
         return _in_order(chunk.is_present, found, last, self.empty)
 
-    def _of_pieces(self, pieces: Sequence[Any], chunk: "_Chunk") -> list[Any]:
+    def _of_pieces(self, pieces: Sequence[Any], chunk: "_EncodedRun") -> list[Any]:
         return [answer for piece in pieces for answer in self._of_piece(piece, chunk)]
 
-    def _of_piece(self, piece: Any, chunk: "_Chunk") -> Iterable[Any]:
+    def _of_piece(self, piece: Any, chunk: "_EncodedRun") -> Iterable[Any]:
         span = slice(piece.sentences.start, piece.sentences.stop)
         asked = Asked(piece.at(self.weights), chunk.places[span], chunk.present[span])
         return self.question(asked)

@@ -39,9 +39,10 @@ def listed(sentences: Iterable[Any], first: int = 0) -> list[Any]:
 
     >>> listed(line.split() for line in ["the dog", "yes"])
     [['the', 'dog'], ['yes']]
-    >>> listed(["the", "dog"])
+    >>> listed(["the"])  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    ValueError: sentence 0 is the text 'the'; expected a list of tokens. Split it into words, or ...
+    ValueError: sentence 0 is the text 'the'; expected a list of tokens. Split it into words, or,
+        if this is one sentence, put it into a list of one.
     """
     kind = type(sentences).__name__
     if isinstance(sentences, str | bytes | PathLike):
