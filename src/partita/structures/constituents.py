@@ -19,7 +19,7 @@ from partita.structures.part_arrays import PartArray
 from partita.structures.step_structures import Step, StepStructures
 from partita.structures.tied_forests import TiedForest
 
-N_CHARTS = 3
+N_CHARTS = 2
 """Numbers in the charts of `kernels.constituents.scaled` for each pair of words."""
 
 

@@ -82,7 +82,7 @@ def best_trees(scores, part_offsets, n_words, order, row_offsets, rows, best):
     for first in range(0, len(order), N_LANES):
         end = min(first + N_LANES, len(order))
         at = span_layout(n_words[order[end - 1]])
-        charts = np.empty(at.outer)
+        charts = np.empty(at.end)
         stack = np.empty(2 * at.n_words + 2, dtype=np.int64)
         fill_spans(scores, part_offsets, n_words, order, first, at, -np.inf, charts)
         for index in range(N_LANES):

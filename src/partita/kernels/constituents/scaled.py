@@ -19,8 +19,11 @@ a step fills `still`; otherwise `still` is full already and it fills `moved`. Nu
 cases separately. The direction is centred first: every tree has as many spans, so this changes no
 result, the sum over all trees stands still, and nothing large cancels.
 
-Every sum is a product of two rows, and a tile of two by two spans (i, j), (i, j+1), (i+1, j),
-(i+1, j+1) shares them: four products for four loads, in four sums that hide each other's latency.
+Every sum is a product of a row and a column, cell by cell, and a tile of two by two spans (i, j),
+(i, j+1), (i+1, j), (i+1, j+1) shares them: four products for four loads. What was found last is
+added last, so that most of a tile's sums do not wait for the tile before. Within a tile a span has
+another as one half and a single word, which weighs 1 and does not move, as the other: there
+products are sums.
 """
 
 import math
@@ -41,77 +44,70 @@ GROWTH = 4.0
 
 
 @step
-def four_sums(left, top, bottom, right, first, second, n_terms, sums):
-    """To four sums, the products of two rows of `left` with two of `right`, so many terms each."""
+def add_products(rows, columns, row, column, at, n_terms, ahead, sums):
+    """To four sums, the products of two rows with two columns, so many terms each.
+
+    From the cells at `row` and `column` on, or with -1 for `ahead` back from them.
+    """
     sum_0, sum_1, sum_2, sum_3 = sums
-    for k in range(0, n_terms * N_LANES, N_LANES):
-        a, b = load(left, top + k), load(left, bottom + k)
-        c, d = load(right, first + k), load(right, second + k)
-        sum_0, sum_1 = fma(a, c, sum_0), fma(a, d, sum_1)
-        sum_2, sum_3 = fma(b, c, sum_2), fma(b, d, sum_3)
+    for _ in range(n_terms):
+        a, b = load(rows, row), load(rows, row + at.stride)
+        c, d = load(columns, column), load(columns, column + N_LANES)
+        sum_0, sum_1 = fma(a, c, sum_0), fma(b, c, sum_1)
+        sum_2, sum_3 = fma(a, d, sum_2), fma(b, d, sum_3)
+        row, column = row + ahead * N_LANES, column + ahead * at.stride
     return sum_0, sum_1, sum_2, sum_3
 
 
 @step
-def tile_sums(still, moved, top, bottom, first, second, n_terms, sums):
+def tile_sums(still, moved, row, column, at, n_terms, ahead, sums):
     """The same for charts that stand still, or for their derivative."""
     if moved is None:
-        return four_sums(still, top, bottom, still, first, second, n_terms, sums)
-    sums = four_sums(moved, top, bottom, still, first, second, n_terms, sums)
-    return four_sums(still, top, bottom, moved, first, second, n_terms, sums)
+        return add_products(still, still, row, column, at, n_terms, ahead, sums)
+    sums = add_products(moved, still, row, column, at, n_terms, ahead, sums)
+    return add_products(still, moved, row, column, at, n_terms, ahead, sums)
 
 
 @step
-def one_term(still, moved, left, right, value):
-    """A single term of a sum."""
-    if moved is None:
-        return fma(load(still, left), load(still, right), value)
-    value = fma(load(moved, left), load(still, right), value)
-    return fma(load(still, left), load(moved, right), value)
-
-
-@step
-def one_sum(still, moved, left, right, n_terms):
-    """One product of two rows."""
+def one_sum(still, moved, row, column, at, n_terms):
+    """One product of a row with a column."""
     value = broadcast(0.0)
-    for k in range(0, n_terms * N_LANES, N_LANES):
-        value = one_term(still, moved, left + k, right + k, value)
+    for _ in range(n_terms):
+        if moved is None:
+            value = fma(load(still, row), load(still, column), value)
+        else:
+            value = fma(load(moved, row), load(still, column), value)
+            value = fma(load(still, row), load(moved, column), value)
+        row, column = row + N_LANES, column + at.stride
     return value
 
 
 @step
 def close_inside(still, moved, at, i, j, value):
     """The span (i, j) from the sum over its cuts."""
-    ahead, back = i * at.stride + j * N_LANES, j * at.stride + i * N_LANES
+    ahead = i * at.stride + j * N_LANES
     value = load(still, at.weight + ahead) * value
-    charts = still
-    if moved is not None:
-        charts = moved
+    if moved is None:
+        store(still, at.inner + ahead, value)
+    else:
         value = fma(load(still, at.inner + ahead), load(moved, at.weight + ahead), value)
-    store(charts, at.inner + ahead, value)
-    store(charts, at.inner + back, value)
+        store(moved, at.inner + ahead, value)
+    return value
 
 
 @step
 def inside_tile(still, moved, at, i, j):
     """The four spans of a tile; all but (i+1, j) also need their neighbours in it."""
-    zero, rows = broadcast(0.0), at.inner
-    top, bottom = rows + i * at.stride, rows + (i + 1) * at.stride
-    first, second = rows + j * at.stride, rows + (j + 1) * at.stride
-    from_left, from_right = (i + 1) * N_LANES, (i + 2) * N_LANES
+    zero = broadcast(0.0)
+    row = at.inner + i * at.stride + (i + 1) * N_LANES
+    column = at.inner + (i + 2) * at.stride + j * N_LANES
     sum_0, sum_1, sum_2, sum_3 = tile_sums(
-        still, moved, top + from_left, bottom + from_left, first + from_right, second + from_right,
-        j - i - 1, (zero, zero, zero, zero),
-    )  # fmt: skip
-    word_left, word_right = top + i * N_LANES, second + (j + 1) * N_LANES
-    close_inside(still, moved, at, i + 1, j, sum_2)
-    sum_0 = one_term(still, moved, word_left, first + from_left, sum_0)
-    close_inside(still, moved, at, i, j, sum_0)
-    sum_3 = one_term(still, moved, bottom + j * N_LANES, word_right, sum_3)
-    close_inside(still, moved, at, i + 1, j + 1, sum_3)
-    sum_1 = one_term(still, moved, word_left, second + from_left, sum_1)
-    sum_1 = one_term(still, moved, top + j * N_LANES, word_right, sum_1)
-    close_inside(still, moved, at, i, j + 1, sum_1)
+        still, moved, row, column, at, j - i - 1, 1, (zero, zero, zero, zero)
+    )
+    narrow = close_inside(still, moved, at, i + 1, j, sum_1)
+    left = close_inside(still, moved, at, i, j, sum_0 + narrow)
+    right = close_inside(still, moved, at, i + 1, j + 1, sum_3 + narrow)
+    close_inside(still, moved, at, i, j + 1, sum_2 + left + right)
 
 
 @step
@@ -130,68 +126,72 @@ def inside(still, moved, at):
 
 
 @step
-def close_outside(still, moved, at, i, j, value, seeds, limit):
-    """The span (i, j) from its outside sum; `limit` becomes infinite where that is not safe.
-
-    The outside values of whole sentences, `seeds`, do not move, since the direction is centred.
-    """
+def close_outside(still, moved, at, i, j, value):
+    """The span (i, j) from its outside sum; returns what its halves see of it."""
     ahead, back = i * at.stride + j * N_LANES, j * at.stride + i * N_LANES
-    weight = load(still, at.weight + ahead)
+    outer = load(still, at.weight + ahead) * value
     if moved is None:
-        if i == 0:
-            value = value + load(seeds, j * N_LANES)
-        # Not-a-number counts as infinite.
-        limit = select(value < SAFE, maximum(value, limit), np.inf)
         store(still, at.weight + back, value)
-        store(still, at.outer + ahead, weight * value)
-        store(still, at.outer + back, weight * value)
+        store(still, at.inner + back, outer)
     else:
         store(moved, at.weight + back, value)
-        value = fma(load(still, at.outer + ahead), load(moved, at.weight + ahead), weight * value)
-        store(moved, at.outer + ahead, value)
-        store(moved, at.outer + back, value)
-    return limit
+        outer = fma(load(still, at.inner + back), load(moved, at.weight + ahead), outer)
+        store(moved, at.inner + back, outer)
+    return outer
+
+
+@step
+def higher(value, limit):
+    """The larger one, infinite where it is not safe; not-a-number counts as infinite."""
+    return select(value < SAFE, maximum(value, limit), np.inf)
 
 
 @step
 def outside_tile(still, moved, at, i, j, seeds, limit):
     """The four spans of a tile, the widest first; the others also need their neighbours in it."""
     zero = broadcast(0.0)
-    top, bottom = at.outer + i * at.stride, at.outer + (i + 1) * at.stride
-    below, beyond = at.inner + (j + 1) * at.stride, at.inner + (j + 2) * at.stride
-    right = (j + 2) * N_LANES
-    sums = tile_sums(
-        still, moved, top + right, bottom + right, below + right, beyond + right,
-        at.n_words - j - 2, (zero, zero, zero, zero),
-    )  # fmt: skip
-    before, here = at.inner + (i - 1) * at.stride, at.inner + i * at.stride
-    first, second = at.outer + j * at.stride, at.outer + (j + 1) * at.stride
-    sum_0, sum_1, sum_2, sum_3 = tile_sums(still, moved, before, here, first, second, i, sums)
-    word_left, word_right = here + i * N_LANES, below + (j + 1) * N_LANES
-    limit = close_outside(still, moved, at, i, j + 1, sum_1, seeds, limit)
-    sum_0 = one_term(still, moved, top + (j + 1) * N_LANES, word_right, sum_0)
-    limit = close_outside(still, moved, at, i, j, sum_0, seeds, limit)
-    sum_3 = one_term(still, moved, second + i * N_LANES, word_left, sum_3)
-    limit = close_outside(still, moved, at, i + 1, j + 1, sum_3, seeds, limit)
-    sum_2 = one_term(still, moved, bottom + (j + 1) * N_LANES, word_right, sum_2)
-    sum_2 = one_term(still, moved, first + i * N_LANES, word_left, sum_2)
-    return close_outside(still, moved, at, i + 1, j, sum_2, seeds, limit)
+    sums = (zero, zero, zero, zero)
+    if moved is None and i == 0:
+        sums = (load(seeds, j * N_LANES), load(seeds, (j + 1) * N_LANES), zero, zero)
+    # Spans that begin before word i, then those that end behind j+1, from the longest on.
+    row, column = at.inner + j * at.stride, at.inner + (i - 1) * N_LANES
+    sums = tile_sums(still, moved, row, column, at, i, 1, sums)
+    last = at.n_words - 1
+    row = at.inner + (j + 1) * at.stride + last * N_LANES
+    column = at.inner + last * at.stride + i * N_LANES
+    sum_0, sum_1, sum_2, sum_3 = tile_sums(still, moved, row, column, at, last - j - 1, -1, sums)
+    wide = close_outside(still, moved, at, i, j + 1, sum_1)
+    sum_0, sum_3 = sum_0 + wide, sum_3 + wide
+    left = close_outside(still, moved, at, i, j, sum_0)
+    right = close_outside(still, moved, at, i + 1, j + 1, sum_3)
+    sum_2 = sum_2 + left + right
+    close_outside(still, moved, at, i + 1, j, sum_2)
+    if moved is None:
+        limit = higher(sum_2, higher(sum_3, higher(sum_1, higher(sum_0, limit))))
+    return limit
 
 
 @step
 def outside(still, moved, at, seeds):
-    """All spans of two words and more, rows in pairs from the first to the last."""
+    """All spans of two words and more, rows in pairs from the first to the last.
+
+    Returns the largest outside value, infinite where one is not safe. Those of whole sentences,
+    `seeds`, do not move, since the direction is centred.
+    """
     limit = broadcast(0.0)
     for i in range(0, at.n_words, 2):
         for j in range(at.n_words - 2, i + 1, -2):
             limit = outside_tile(still, moved, at, i, j, seeds, limit)
-        right, row = (i + 2) * N_LANES, at.outer + i * at.stride
-        value = one_sum(
-            still, moved, row + right, at.inner + (i + 2) * at.stride + right, at.n_words - i - 2
-        )
-        before, column = at.inner + (i - 1) * at.stride, at.outer + (i + 1) * at.stride
-        value = value + one_sum(still, moved, before, column, i)
-        limit = close_outside(still, moved, at, i, i + 1, value, seeds, limit)
+        row, column = at.inner + (i + 1) * at.stride, at.inner + (i - 1) * N_LANES
+        value = one_sum(still, moved, row, column, at, i)
+        row = at.inner + (i + 2) * (at.stride + N_LANES)
+        column = at.inner + (i + 2) * at.stride + i * N_LANES
+        value = value + one_sum(still, moved, row, column, at, at.n_words - i - 2)
+        if moved is None:
+            if i == 0:
+                value = value + load(seeds, N_LANES)
+            limit = higher(value, limit)
+        close_outside(still, moved, at, i, i + 1, value)
     return limit
 
 
@@ -281,7 +281,7 @@ def centre(still, moved, at, n_words, order, first):
     mean = mean * load(shares, 0)
     for i in range(at.n_words):
         row = at.weight + i * at.stride
-        for cell in range(row + (i + 1) * N_LANES, row + at.stride, N_LANES):
+        for cell in range(row + (i + 1) * N_LANES, row + at.n_words * N_LANES, N_LANES):
             store(moved, cell, load(moved, cell) - mean)
 
 

@@ -1,10 +1,10 @@
 """Charts of binary trees side by side: four sentences of like length, one in each SIMD lane.
 
-A chart is a square of lanes over the words 0 .. n-1. What belongs to a span is stored twice, at
-[i, j] and at [j, i], so that every sum of the recursions reads two rows. All charts of a group have
-the size of its longest sentence, rounded up to an even number of words, since spans are computed in
-tiles of two by two. Spans that a shorter sentence lacks have weight 0, which changes nothing. A
-lane for which there is no sentence repeats the last one.
+A chart is a square of lanes over the words 0 .. n-1, and holds two numbers of every span, one above
+its diagonal and one below. A cell fills a register, so that columns are read as fast as rows. All
+charts of a group have the size of its longest sentence, rounded up to an even number of words,
+since spans are computed in tiles of two by two. Spans that a shorter sentence lacks have weight 0,
+which changes nothing. A lane for which there is no sentence repeats the last one.
 """
 
 from typing import NamedTuple
@@ -35,13 +35,12 @@ class SpanLayout(NamedTuple):
     weight: int
     """[i, j], i < j: of the span alone; at [j, i] its outside value over the sum of all trees."""
     inner: int
-    """[i, j]: all trees of the words i .. j."""
-    outer: int
-    """[i, j], i < j: outside value times weight, which is what its two halves see."""
+    """[i, j], i <= j: all trees of the words i .. j; at [j, i], i < j, outside value times weight,
+    which is what the two halves of the span see."""
     end: int
     """Number of doubles in all charts."""
     stride: int
-    """Number of doubles in a row of a chart."""
+    """Number of doubles from a row of a chart to the next; those behind the last word are unset."""
     n_words: int
     """Number of words of the longest sentence, rounded up to whole tiles."""
 
@@ -50,8 +49,9 @@ class SpanLayout(NamedTuple):
 def span_layout(n_words):
     """The layout of a group whose longest sentence has `n_words` words."""
     n_words = (n_words + 1) // 2 * 2
-    size = n_words * n_words * N_LANES
-    return SpanLayout(0, size, 2 * size, 3 * size, n_words * N_LANES, n_words)
+    # Rows are an odd number of cache lines, so that a column is not crowded into a few places.
+    stride = (n_words + (2 if n_words % 4 == 0 else 0)) * N_LANES
+    return SpanLayout(0, n_words * stride, 2 * n_words * stride, stride, n_words)
 
 
 @step
@@ -105,12 +105,12 @@ def exponentiate_spans(charts, at):
     highest, n_lost = broadcast(-np.inf), broadcast(0.0)
     for i in range(at.n_words):
         row = at.weight + i * at.stride
-        for cell in range(row + (i + 1) * N_LANES, row + at.stride, N_LANES):
+        for cell in range(row + (i + 1) * N_LANES, row + at.n_words * N_LANES, N_LANES):
             highest = maximum(load(charts, cell), highest)
     highest = select(highest > -np.inf, highest, 0.0)
     for i in range(at.n_words):
         row = at.weight + i * at.stride
-        for cell in range(row + (i + 1) * N_LANES, row + at.stride, N_LANES):
+        for cell in range(row + (i + 1) * N_LANES, row + at.n_words * N_LANES, N_LANES):
             score = load(charts, cell) - highest
             is_finite = select(score > -np.inf, 1.0, broadcast(0.0))
             n_lost = n_lost + select(score < LOWEST, is_finite, 0.0)
