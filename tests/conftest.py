@@ -1,7 +1,9 @@
 """What all tests share."""
 
+import functools
 import math
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -35,9 +37,22 @@ def filled(function):
     return room
 
 
+def after(first, function):
+    """A function that calls another one first."""
+
+    def both(*arguments):
+        first()
+        return function(*arguments)
+
+    return both
+
+
 if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
     # Compiled kernels overflow to inf in silence and then take the safe path; so do they here.
-    np.seterr(over="ignore", invalid="ignore", divide="ignore")
+    # NumPy's settings are of one thread, so every new one begins with them.
+    silence = functools.partial(np.seterr, over="ignore", invalid="ignore", divide="ignore")
+    silence()
+    threading.Thread.run = after(silence, threading.Thread.run)
     math.exp, math.log = in_silence(math.exp), in_silence(math.log)
     # What a kernel reads before it is written is not 0 by chance.
     np.empty, np.empty_like = filled(np.empty), filled(np.empty_like)

@@ -2,7 +2,7 @@
 
     python -m tools.mutation                       a sample of 400 mutants, seed 0
     python -m tools.mutation --sample 0            all of them, for a night
-    python -m tools.mutation --only kernels/chains
+    python -m tools.mutation --only kernels/chains structures/doors
     python -m tools.mutation --sample 0 --only "trees/gibbs.py find_blocked:"
     python -m tools.mutation --go-on               the rest, after a run that was ended by Ctrl-C
     python -m tools.mutation --again               what survived last time, after new tests
@@ -33,7 +33,7 @@ TESTS = [
     *(f"src/partita/{area}" for area in AREAS),
     *(f"src/partita/{area}" for area in ("features", "grammars")),
     *(f"tests/{area}" for area in ("conformance", *AREAS, "features", "grammars", "baselines")),
-    *(f"tests/training/test_{name}.py" for name in ("scaling", "optimisers")),
+    *(f"tests/training/test_{name}.py" for name in ("scaling", "optimisers", "chain_steps")),
     *(f"tests/estimators/test_{name}.py" for name in ESTIMATORS),
     "tests/text/test_neighbour_classes.py",
     "tests/evaluation/test_bleu.py",
@@ -107,7 +107,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="which sample")
     parser.add_argument("--go-on", action="store_true", help="leave out what was tried last time")
     parser.add_argument("--again", action="store_true", help="only those that survived last time")
-    parser.add_argument("--only", default="", help="only mutants whose names have this in them")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="only with one of these in the name"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
     parser.add_argument("--budget", type=float, default=10.0, help="seconds of tests per mutant")
     parser.add_argument("--longest", type=float, default=3.0, help="seconds of a test, watched")
