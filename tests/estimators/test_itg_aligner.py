@@ -1,11 +1,15 @@
 """The latent-variable CRF of alignment: its likelihood, its gradient, its answers."""
 
+import contextlib
+import signal
+
 import numpy as np
 import pytest
 
 from enumerate_pairs import log_partition_of_choices, log_partition_of_pair
 from partita import Aligner
 from partita.data.alignments import Alignment
+from partita.estimators.alignment import gold
 from partita.estimators.alignment.em import EmCourse
 from partita.estimators.alignment.gold import GoldOptions, costs
 from partita.estimators.alignment.itg_links import ways
@@ -15,9 +19,11 @@ from partita.estimators.alignment.link_lexicon import LinkLexicon
 from partita.estimators.alignment.material import read_pairs
 from partita.estimators.alignment.models import ItgAlignment, LinkLesson, learn_generative
 from partita.estimators.groups import Runs
+from partita.estimators.runs import run
 from partita.objectives import ContrastiveEstimation
 from partita.text.word_vocabulary import WordVocabulary
 from partita.training import build_corpus
+from partita.training.interruption import end_if_terminated
 
 FRENCH = ["la maison bleue", "la fleur", "une maison", "la fleur bleue", "une fleur"] * 2
 ENGLISH = ["the blue house", "the flower", "a house", "the blue flower", "a flower"] * 2
@@ -135,6 +141,23 @@ def test_gold_links_are_learnt(tmp_path):
     np.testing.assert_array_equal(
         again.predict_marginals(SOURCE, TARGET)[1], aligner.predict_marginals(SOURCE, TARGET)[1]
     )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_gold_links_that_a_signal_left_unread_change_nothing(number, monkeypatch):
+    def signalled(*arguments, **options):
+        signal.raise_signal(number)
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(gold, "run", signalled)
+    aligner = itg([Alignment(((0, 1),))] * len(SOURCE))
+    monkeypatch.undo()
+    with contextlib.suppress(SystemExit):  # of the next fit after SIGTERM
+        end_if_terminated()
+    assert aligner.training_.reason.startswith("Interrupted")
+    expected = itg().predict_marginals(SOURCE, TARGET)
+    for found, other in zip(aligner.predict_marginals(SOURCE, TARGET), expected, strict=True):
+        np.testing.assert_array_equal(found, other)
 
 
 def test_a_gold_pair_of_weight_zero_teaches_nothing():

@@ -1,5 +1,7 @@
 """How the dependency parser learns: from trees, parts of trees, rules and raw text."""
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +17,9 @@ from partita.estimators.base import NotFittedError
 from partita.estimators.parsing.projective import may_be_projective, nearest_projective
 from partita.structures.tree_tools import is_projective
 from partita.text.tree_words import read_tree_words
-from partita.training import AdaGrad, train
+from partita.training import AdaGrad, train, trainer
 from partita.training import checkpoint as checkpoints
+from partita.training.progress import NoDisplay
 from tests.estimators.small_treebank import CROSSING, SMALL, all_trees, heads_of, made
 from tests.projective import all_projective_trees
 
@@ -113,6 +116,51 @@ def test_an_interrupt_ends_both_runs(monkeypatch):
     parser = DependencyParser(**SMALL, labels=False, objective="risk", max_iterations=1)
     assert parser.fit(made(3)).training_.interrupted
     assert len(calls) == 1
+
+
+class Signalled(NoDisplay):
+    """Sends signals when iterations end, counted over all runs; keeps what it is told."""
+
+    def __init__(self, monkeypatch, *at):
+        self.at, self.n_shown, self.said = at, 0, []
+        monkeypatch.setattr(trainer, "choose_display", lambda progress: self)
+
+    def show(self, record):
+        self.n_shown += 1
+        for _ in range(self.at.count(self.n_shown)):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def say(self, text):
+        self.said.append(text)
+
+
+def test_labels_are_learnt_in_one_pass_after_a_signal(monkeypatch):
+    display = Signalled(monkeypatch, 2)
+    parser = DependencyParser(**{**SMALL, "n_models": 2}, max_iterations=500).fit(made(30))
+    # Two passes over arcs and one over labels.
+    assert display.n_shown == 3
+    arcs, labels = parser.training_.reason.split(" Labels: ")
+    assert arcs.startswith("Interrupted (Ctrl-C) after 2 iterations")
+    assert labels.startswith("Interrupted (Ctrl-C) after 1 iterations")
+    assert [text for text in display.said if text.startswith("Ctrl-C came; what the model still")]
+    assert parser.training_.interrupted
+    right = [list(sentence.column("DEPREL")) for sentence in made(30)]
+    assert [list(names) for _, names in parser.predict(made(30))] == right
+
+
+def test_a_signal_while_labels_are_learnt_keeps_the_first_pass(monkeypatch):
+    Signalled(monkeypatch, 3)
+    parser = DependencyParser(**SMALL, max_iterations=2).fit(made(30))
+    assert parser.label_weights_.any()
+    assert parser.training_.interrupted
+    assert parser.training_.n_iterations == 2
+
+
+def test_the_second_signal_ends_a_parser_at_once(monkeypatch):
+    display = Signalled(monkeypatch, 1, 2)
+    with pytest.raises(KeyboardInterrupt):
+        DependencyParser(**SMALL, max_iterations=500).fit(made(30))
+    assert display.n_shown == 2
 
 
 def test_risk_and_entropy():

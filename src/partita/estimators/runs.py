@@ -27,6 +27,8 @@ class RunPlan:
     penalty: Penalty
     n_shards: int | None = None
     """See `build_corpus`; 1 where a gradient of its own for each shard would cost too much."""
+    is_needed: bool = False
+    """Whether the model is worthless without; see `train`."""
 
 
 def learn(
@@ -87,6 +89,7 @@ def run(
         resume=options.resume,
         log=numbered(options.log, stage),
         progress=options.progress,
+        is_needed=way.is_needed,
     )
 
 

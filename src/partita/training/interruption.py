@@ -6,6 +6,10 @@ of our own only notes that the signal came. The run reads the note between batch
 iterations, and ends in good order. The second signal does what the first would have done without
 us.
 
+A fit may take several runs. Those that only improve a model end before they begin once a signal
+came; one without which the model would be worthless, such as that of a parser's labels, makes its
+first iteration first.
+
 SIGTERM is meant for the process, not for the run: a cluster is about to take the machine back. What
 comes after the run has its time, such as saving the model; the next `fit` ends the process.
 
@@ -123,6 +127,23 @@ def interruptible_run() -> Iterator[Interruption]:
             yield interruption
         finally:
             _count(interruption, -1)
+
+
+@contextmanager
+def unbroken(is_needed: bool = True) -> Iterator[None]:
+    """A part of a run that a first signal does not break off, if the model needs it.
+
+    Where runs of other threads are under way, their signal breaks it off nevertheless.
+    """
+    interruption = _current
+    if interruption is None or not is_needed:
+        yield
+        return
+    _count(interruption, -1)
+    try:
+        yield
+    finally:
+        _count(interruption, 1)
 
 
 def break_if_interrupted() -> None:

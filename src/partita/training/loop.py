@@ -17,7 +17,12 @@ from partita.structures.batch import whole_number
 from partita.training.checkpoint import CheckpointWriter, Record, Run, read_checkpoint
 from partita.training.corpus import Corpus, unwatched
 from partita.training.digests import DIGEST, digest
-from partita.training.interruption import Interrupted, break_if_interrupted, interruptible_run
+from partita.training.interruption import (
+    Interrupted,
+    break_if_interrupted,
+    interruptible_run,
+    unbroken,
+)
 from partita.training.log import RunLog
 from partita.training.optimisers.base import Optimiser, Problem, options_of
 from partita.training.progress import Display, NoDisplay
@@ -84,6 +89,8 @@ class Loop:
     patience: int = 10
     outputs: Outputs = field(default_factory=Outputs)
     display: Display = field(default_factory=NoDisplay)
+    is_needed: bool = False
+    """Whether the first iteration is made whatever signal came; see `train`."""
 
     def run(self, weights: FloatArray) -> TrainingResult:
         """From the weights, or from the checkpoint, to the end."""
@@ -91,10 +98,16 @@ class Loop:
         self.outputs.check()
         about = self._about() if self.outputs.checkpoint or self.outputs.log else {}
         with contextlib.ExitStack() as stack:
-            stack.enter_context(interruptible_run())
+            interruption = stack.enter_context(interruptible_run())
+            if self.is_needed and interruption.is_requested:
+                self.display.say(
+                    f"{interruption.cause} came; what the model still needs is learnt in one pass. "
+                    "Another one ends at once, without a model."
+                )
             stack.enter_context(self._displayed())
             try:
-                run = self._begun(weights, about)
+                with unbroken(self.is_needed):
+                    run = self._begun(weights, about)
             except Interrupted as cause:
                 reason = (
                     f"Interrupted ({cause}) before the first iteration; the weights are the first "
@@ -137,9 +150,10 @@ class Loop:
         written, told = time.monotonic(), {""}
         try:
             while (reason := self._reason(run)) is None:
-                break_if_interrupted()
-                # One assignment: an iteration that is broken off leaves the run before it.
-                run = self._advanced(run)
+                with unbroken(self.is_needed and not run.history):
+                    break_if_interrupted()
+                    # One assignment: an iteration that is broken off leaves the run before it.
+                    run = self._advanced(run)
                 log.iteration(run.history[-1])
                 self.display.show(run.history[-1])
                 if time.monotonic() - written >= self.outputs.checkpoint_seconds:

@@ -35,6 +35,7 @@ def train(
     log: Path | None = None,
     progress: bool | Display | None = None,
     about: Mapping[str, Any] | None = None,
+    is_needed: bool = False,
 ) -> TrainingResult:
     """Weights that minimise the objective of a corpus plus a penalty.
 
@@ -68,6 +69,9 @@ def train(
     about
         More that a run in a checkpoint must agree with: plain values by name, such as the options
         of an estimator, or the `digest` of something larger under a name that ends in `DIGEST`.
+    is_needed
+        Whether a model of several runs is worthless without this one: then its first iteration is
+        made whatever signal came, before it or in it.
 
     Where the checkpoint or the log can no longer be written, the run goes on without, and its
     reason says so. Ctrl-C and SIGTERM end the run, which returns the best weights so far (see
@@ -96,7 +100,8 @@ def train(
     start = np.zeros(corpus.n_weights) if weights is None else np.array(weights, dtype=np.float64)
     outputs = Outputs(checkpoint, checkpoint_seconds, resume, log, about or {})
     display = choose_display(progress)
-    return Loop(problem, optimiser or default, held_out, patience, outputs, display).run(start)
+    loop = Loop(problem, optimiser or default, held_out, patience, outputs, display, is_needed)
+    return loop.run(start)
 
 
 def minimise(

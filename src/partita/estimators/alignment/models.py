@@ -234,8 +234,8 @@ class ItgAlignment(HiddenMarkovOptions, LatentOptions, GoldOptions, AlignmentMod
     ) -> tuple[ItgLinks, TrainingResult | None, PairCounts]:
         """The same model with a supervised CRF, learnt from pairs that have gold links.
 
-        Pairs with more than `gold_cells` places for a link are left out; where none is left, the
-        model stays as it is.
+        Pairs with more than `gold_cells` places for a link are left out; where none is left, or a
+        signal came before anything was learnt from them, the model stays as it is.
         """
         n, m = pairs.lengths
         small = pairs.kept(n * m <= min(self.gold_cells, self.most_cells), "n_long")
@@ -250,6 +250,8 @@ class ItgAlignment(HiddenMarkovOptions, LatentOptions, GoldOptions, AlignmentMod
             runs,
             len(model.latent) + 1,
         )
+        if training.interrupted and not training.n_iterations:
+            return model, training, small.counts
         return model.with_gold(training.weights), training, small.counts
 
 

@@ -19,6 +19,7 @@ from partita.estimators.parsing.labels import LabelModel
 from partita.estimators.parsing.learning import (
     LearntParser,
     Prepared,
+    arcs_then_labels,
     averaged,
     checked_names,
     first_weights,
@@ -89,9 +90,8 @@ def fit_from_files(
         about = (reader, label_model, options.seed)
         of_labels = blocks.batches(_LabelEncoder(reader, label_model, options.seed), about, stage)
         second = learn_labels(options, of_labels, stage)
-        interrupted = training.interrupted or second.interrupted
-        training = dataclasses.replace(training, interrupted=interrupted)
-        return LearntParser(*shown, training, label_model, second.weights, facts)
+        both = arcs_then_labels(training, second)
+        return LearntParser(*shown, both, label_model, second.weights, facts)
 
 
 def _check(options: "DependencyParser", files: SentenceFiles) -> None:

@@ -41,6 +41,7 @@ from partita.text.tree_words import NAMES, read_tree_words, telling_columns
 from partita.text.words import CountedWords, Words
 from partita.training import AdaGrad, Batch, Penalty, TrainingResult, build_corpus
 from partita.training.batches import CACHED_PARTS, cut
+from partita.training.interruption import heed_interruptions
 from partita.training.optimisers import Cosine
 from partita.training.optimisers.stochastic import Stochastic
 
@@ -83,18 +84,27 @@ def fit_parser(
 ) -> LearntParser:
     """Models of arcs and of labels, and their weights; `held_out` says when to stop."""
     prepared = prepare(options, material)
-    training, stage = _trained(options, prepared, held_out)
-    model, (words, *_), lifted = prepared
-    # The keys of all words are larger than the weights, and labels have features of their own.
-    del prepared, _
-    if model.labels is not None:
-        return LearntParser(model, words, lifted, training, model.labels)
-    if not options.labels or material.labels is None:
-        return LearntParser(model, words, lifted, training)
-    label_model, second = _trained_labels(options, words, lifted, stage)
-    interrupted = training.interrupted or second.interrupted
-    training = dataclasses.replace(training, interrupted=interrupted)
-    return LearntParser(model, words, lifted, training, label_model, second.weights)
+    # A signal is noted from the arcs to the labels, also between them.
+    with heed_interruptions():
+        training, stage = _trained(options, prepared, held_out)
+        model, (words, *_), lifted = prepared
+        # The keys of all words are larger than the weights, and labels have features of their own.
+        del prepared, _
+        if model.labels is not None:
+            return LearntParser(model, words, lifted, training, model.labels)
+        if not options.labels or material.labels is None:
+            return LearntParser(model, words, lifted, training)
+        label_model, second = _trained_labels(options, words, lifted, stage)
+        both = arcs_then_labels(training, second)
+        return LearntParser(model, words, lifted, both, label_model, second.weights)
+
+
+def arcs_then_labels(arcs: TrainingResult, labels: TrainingResult) -> TrainingResult:
+    """The run of the arcs, which also says if that of the labels was ended."""
+    if not labels.interrupted:
+        return arcs
+    reason = f"{arcs.reason} Labels: {labels.reason}"
+    return dataclasses.replace(arcs, interrupted=True, reason=reason)
 
 
 def prepare(options: "DependencyParser", material: TreeMaterial) -> Prepared:
@@ -355,6 +365,6 @@ def learn_labels(
     options: "DependencyParser", batches: Sequence[Batch], stage: int
 ) -> TrainingResult:
     """The weights of labels."""
-    way = RunPlan(options, LABEL_OPTIMISER, Penalty())
+    way = RunPlan(options, LABEL_OPTIMISER, Penalty(), is_needed=True)
     with build_corpus(Likelihood(), batches, workers=options.workers, n_shards=1) as corpus:
         return run(corpus, way, stage=stage)
