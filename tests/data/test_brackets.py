@@ -35,7 +35,7 @@ def test_a_tree_of_the_penn_treebank():
 
 def test_files(tmp_path):
     trees = parse_brackets(PENN + PENN)
-    write_brackets(trees, tmp_path / "trees.gz")
+    write_brackets(tmp_path / "trees.gz", trees)
     assert read_brackets(tmp_path / "trees.gz") == trees
 
 

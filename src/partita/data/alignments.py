@@ -50,7 +50,11 @@ class Alignment:
 
     @property
     def links(self) -> tuple[Link, ...]:
-        """Sure and possible ones, ascending."""
+        """Sure and possible ones, ascending.
+
+        >>> parse_alignment("1-2 0?0").links
+        ((0, 0), (1, 2))
+        """
         return tuple(sorted((*self.sure, *self.possible)))
 
     def __str__(self) -> str:
@@ -67,6 +71,10 @@ def read_alignments(path: StrPath, bitext: Sequence[SentencePair] | None = None)
 
     With the `bitext` that they are of, there must be one for each pair, and no link may lie
     outside it: a `DataError` names file and line.
+
+    >>> from partita import samples
+    >>> str(read_alignments(samples.path("bitext-dev.align"))[0])
+    '0-0 1-1 2-2 3-3 4-5 5-4 6-6'
     """
     # Where no pair has a link, all lines are empty.
     return parse_alignments(read_text(path, may_be_blank=True), bitext, source_name(path))
@@ -101,7 +109,11 @@ def parse_alignments(
 
 
 def parse_alignment(text: str, source: str = "<text>", line: int | None = None) -> Alignment:
-    """The links of one line, in any order; a link that is both sure and possible is sure."""
+    """The links of one line, in any order; a link that is both sure and possible is sure.
+
+    >>> parse_alignment("1-2 0-0 1?2").sure
+    ((0, 0), (1, 2))
+    """
     sure: set[Link] = set()
     possible: set[Link] = set()
     probabilities: dict[Link, float] = {}
@@ -158,5 +170,9 @@ def alignments_text(alignments: Iterable[Alignment]) -> str:
 
 
 def write_alignments(path: StrPath, alignments: Iterable[Alignment]) -> None:
-    """Write a file in one step; `-` is standard output, and `.gz` is compressed."""
+    """Write a file in one step; `-` is standard output, and `.gz` is compressed.
+
+    >>> write_alignments("-", [Alignment(((0, 1),), ((1, 0),))])
+    0-1 1?0
+    """
     write_text(path, alignments_text(alignments))

@@ -53,7 +53,12 @@ def _collect(node: PhraseTree, first: int, above: list[str], found: list[Span]) 
 
 
 def span_labels(trees: Iterable[PhraseTree]) -> tuple[str, ...]:
-    """All labels of the binary trees, "" first and then in the order of the alphabet."""
+    """All labels of the binary trees, "" first and then in the order of the alphabet.
+
+    >>> from partita.data import parse_brackets
+    >>> span_labels(parse_brackets("(S (VP (V go) (AP (R now))))"))
+    ('', 'AP', 'S+VP')
+    """
     found = {label for tree in trees for _, _, label in binary_spans(tree)}
     return (NO_LABEL, *sorted(found - {NO_LABEL}))
 

@@ -16,7 +16,11 @@ Words = tuple[str, ...]
 
 
 class SentencePair(NamedTuple):
-    """A sentence and its translation; a side may be empty."""
+    """A sentence and its translation; a side may be empty.
+
+    >>> SentencePair(("la", "maison"), ("the", "house")).target
+    ('the', 'house')
+    """
 
     source: Words
     target: Words
@@ -53,23 +57,39 @@ class Bitext(Sequence[SentencePair]):
 
     @property
     def source(self) -> list[Words]:
-        """The source side of each pair."""
+        """The source side of each pair.
+
+        >>> parse_bitext("la maison ||| the house").source
+        [('la', 'maison')]
+        """
         return [pair.source for pair in self.pairs]
 
     @property
     def target(self) -> list[Words]:
-        """The target side of each pair."""
+        """The target side of each pair.
+
+        >>> parse_bitext("la maison ||| the house").target
+        [('the', 'house')]
+        """
         return [pair.target for pair in self.pairs]
 
     @property
     def empty(self) -> list[int]:
-        """The places of pairs with a side that has no words; nothing can be learnt from them."""
+        r"""The places of pairs with a side that has no words; nothing can be learnt from them.
+
+        >>> parse_bitext("la maison ||| the house\n||| a flower").empty
+        [1]
+        """
         return [
             index for index, pair in enumerate(self.pairs) if not pair.source or not pair.target
         ]
 
     def longer(self, max_words: int) -> list[int]:
-        """The places of pairs with a side of more than `max_words` words."""
+        """The places of pairs with a side of more than `max_words` words.
+
+        >>> parse_bitext("la maison ||| the house").longer(1)
+        [0]
+        """
         return [
             index
             for index, pair in enumerate(self.pairs)
@@ -95,6 +115,10 @@ def read_bitext(path: StrPath, target_path: StrPath | None = None) -> Bitext:
     line; a file that has more lines than the other, a line without `|||` (or with two) and bytes
     that are not UTF-8 are a `DataError` with file and line. `-` is standard input; `.gz` is
     decompressed.
+
+    >>> from partita import samples
+    >>> read_bitext(samples.path("bitext-dev.txt"))[0].source
+    ('A', 'young', 'man', 'has', 'taught', 'today', '.')
     """
     text, name = read_text(path), source_name(path)
     if target_path is None:

@@ -20,7 +20,14 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
 def read_brackets(path: StrPath) -> list[PhraseTree]:
-    """The trees of a file; `-` is standard input, and a name that ends in .gz is decompressed."""
+    """The trees of a file; `-` is standard input, and a name that ends in .gz is decompressed.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "trees.mrg"
+    >>> _ = path.write_text("(NP (DT the) (NN dog))")
+    >>> read_brackets(path)[0].words
+    ('the', 'dog')
+    """
     return parse_brackets(read_text(path), source_name(path))
 
 
@@ -118,6 +125,10 @@ def _closed(last: _Open, is_outermost: bool, source: str, line: int) -> PhraseTr
     return PhraseTree(last.label, tuple(last.children), last.word)
 
 
-def write_brackets(trees: Iterable[PhraseTree], path: StrPath) -> None:
-    """One tree a line."""
+def write_brackets(path: StrPath, trees: Iterable[PhraseTree]) -> None:
+    """Write a file in one step, a tree a line; `-` is standard output, and `.gz` is compressed.
+
+    >>> write_brackets("-", parse_brackets("( (NP (DT the) (NN dog)) )"))
+    (NP (DT the) (NN dog))
+    """
     write_text(path, "".join(f"{tree}\n" for tree in trees))

@@ -21,7 +21,14 @@ _BLANKS = re.compile(r"[ \t]+")
 
 
 def read_columns(path: StrPath, names: Sequence[str] | None = None) -> list[Sentence]:
-    """The sentences of a file; `-` is standard input, and `.gz` is decompressed."""
+    """The sentences of a file; `-` is standard input, and `.gz` is decompressed.
+
+    >>> from partita import samples
+    >>> read_columns(samples.path("chunks-dev.txt"), ["FORM", "XPOS", "CHUNK"])[0].column("CHUNK")[
+    ...     :3
+    ... ]
+    ('B-NP', 'B-VP', 'B-PP')
+    """
     return parse_columns(read_text(path), names, source_name(path))
 
 
@@ -130,7 +137,13 @@ def _numbered(names: Sequence[str]) -> bool:
 
 
 def write_columns(path: StrPath, sentences: Iterable[Sentence]) -> None:
-    """Write a file in one step; `-` is standard output, and `.gz` is compressed."""
+    """Write a file in one step; `-` is standard output, and `.gz` is compressed.
+
+    >>> write_columns("-", [Sentence({"0": ("Dogs", "bark"), "1": ("NNS", "VBP")}, separator=" ")])
+    Dogs NNS
+    bark VBP
+    <BLANKLINE>
+    """
     write_text(path, columns_text(sentences))
 
 

@@ -25,7 +25,12 @@ _COUNTED = tuple(map(str, range(1, 1001)))
 
 
 def read_conllu(path: StrPath) -> list[Sentence]:
-    """The sentences of a file; `-` is standard input, and `.gz` is decompressed."""
+    """The sentences of a file; `-` is standard input, and `.gz` is decompressed.
+
+    >>> from partita import samples
+    >>> read_conllu(samples.path("treebank-dev.conllu"))[0].column("UPOS")[:3]
+    ('PROPN', 'AUX', 'ADP')
+    """
     return parse_conllu(read_text(path), source_name(path))
 
 
@@ -124,7 +129,14 @@ def _column_error(row: list[str], line: int, source: str) -> Exception:
 
 
 def write_conllu(path: StrPath, sentences: Iterable[Sentence]) -> None:
-    """Write a file in one step; `-` is standard output, and `.gz` is compressed."""
+    """Write a file in one step; `-` is standard output, and `.gz` is compressed.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "dogs.conllu.gz"
+    >>> write_conllu(path, [Sentence({"FORM": ("Dogs",), "UPOS": ("NOUN",)})])
+    >>> read_conllu(path)[0].column("UPOS")
+    ('NOUN',)
+    """
     write_text(path, conllu_text(sentences))
 
 

@@ -37,13 +37,26 @@ class ExpectationConstraint:
 
     @property
     def distribution(self) -> dict[str, float]:
-        """The targets, divided by their sum."""
+        """The targets, divided by their sum.
+
+        >>> ExpectationConstraint("w=the", {"DET": 0.74, "PRON": 0.24}).distribution[
+        ...     "DET"
+        ... ].__round__(3)
+        0.755
+        """
         total = sum(self.targets.values())
         return {tag: target / total for tag, target in self.targets.items()}
 
 
 def read_constraints(path: StrPath) -> list[ExpectationConstraint]:
-    """The constraints of a file; `-` is standard input, and `.gz` is decompressed."""
+    """The constraints of a file; `-` is standard input, and `.gz` is decompressed.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "constraints.txt"
+    >>> _ = path.write_text("w=the DET=0.99 PRON=0.01")
+    >>> read_constraints(path)[0].targets["DET"]
+    0.99
+    """
     return parse_constraints(read_text(path), source_name(path))
 
 
@@ -118,7 +131,11 @@ def _target(item: str, source: str, number: int) -> tuple[str, float]:
 
 
 def write_constraints(path: StrPath, constraints: Iterable[ExpectationConstraint]) -> None:
-    """Write a file in one step; `-` is standard output, and `.gz` is compressed."""
+    """Write a file in one step; `-` is standard output, and `.gz` is compressed.
+
+    >>> write_constraints("-", [ExpectationConstraint("w=the", {"DET": 0.75, "PRON": 0.25})])
+    w=the DET=0.75 PRON=0.25
+    """
     write_text(path, constraints_text(constraints))
 
 

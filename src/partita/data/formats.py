@@ -111,12 +111,20 @@ class Document(Sequence[Sentence]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
+        r"""The names of the columns.
+
+        >>> parse_sentences("Dogs NNS\n\nCats NNS\n").names
+        ('0', '1')
+        """
         return self.sentences[0].names
 
     @property
     def n_words(self) -> int:
-        """How many words there are."""
+        """How many words there are.
+
+        >>> parse_sentences("the dog barks").n_words
+        3
+        """
         return sum(map(len, self.sentences))
 
     @property
@@ -127,7 +135,11 @@ class Document(Sequence[Sentence]):
 
     @property
     def kind(self) -> str:
-        """The format in words."""
+        r"""The format in words.
+
+        >>> parse_sentences("Dogs NNS\n\nCats NNS\n").kind
+        'CoNLL columns (2 columns)'
+        """
         title = WAYS[self.format].title
         if self.format == "columns":
             title += f" ({count(len(self.names), 'column')})"
@@ -154,6 +166,11 @@ def read_sentences(
 
     `names` are for the columns of CoNLL columns, and the first for the words of plain text. `-`
     is standard input; `.gz` is decompressed. `tokeniser` is for plain text, see `parse_plain`.
+
+    >>> from partita import samples
+    >>> document = read_sentences(samples.path("chunks-dev.txt"))
+    >>> document.kind, len(document), document.n_words
+    ('CoNLL columns (3 columns)', 100, 1054)
     """
     return parse_sentences(
         read_text(path), format=format, names=names, source=source_name(path), tokeniser=tokeniser
@@ -168,7 +185,11 @@ def parse_sentences(
     source: str = "<text>",
     tokeniser: Tokeniser = split_at_blanks,
 ) -> Document:
-    """The sentences of a text; see `read_sentences`."""
+    """The sentences of a text; see `read_sentences`.
+
+    >>> parse_sentences("the dog barks")[0].column("FORM")
+    ('the', 'dog', 'barks')
+    """
     if format is not None and format not in FORMATS:
         raise ValueError(f"the format {format!r} came; expected one of {', '.join(FORMATS)}.")
     format = format or guess_format(text)
@@ -213,10 +234,18 @@ def _is_conllu(line: str) -> bool:
 
 
 def sentences_text(sentences: Iterable[Sentence], format: Format) -> str:
-    """Sentences as a text of the format."""
+    r"""Sentences as a text of the format.
+
+    >>> sentences_text([Sentence({"FORM": ("the", "dog")})], "plain")
+    'the dog\n'
+    """
     return WAYS[format].written(sentences)
 
 
 def write_sentences(path: StrPath, sentences: Iterable[Sentence], format: Format) -> None:
-    """Write a file in one step; `-` is standard output, and `.gz` is compressed."""
+    """Write a file in one step; `-` is standard output, and `.gz` is compressed.
+
+    >>> write_sentences("-", [Sentence({"FORM": ("the", "dog")})], "plain")
+    the dog
+    """
     write_text(path, sentences_text(sentences, format))

@@ -68,7 +68,11 @@ class Sentence:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns, in the order of the file."""
+        """The names of the columns, in the order of the file.
+
+        >>> Sentence({"FORM": ("dogs",), "UPOS": ("NOUN",)}).names
+        ('FORM', 'UPOS')
+        """
         return tuple(self.columns)
 
     def column(self, name: str) -> tuple[str, ...]:
@@ -109,5 +113,9 @@ class Sentence:
         return f"{self.source}, line {self.line(word)}"
 
     def line(self, word: int = 0) -> int:
-        """The line number of a word in its file; the words and extras of a file have one each."""
+        """The line number of a word in its file; the words and extras of a file have one each.
+
+        >>> Sentence({"0": ("a", "b")}, first_line=7).line(1)
+        8
+        """
         return self.first_line + word + sum(position <= word for position, _ in self.extras)

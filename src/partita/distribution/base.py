@@ -209,11 +209,23 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
     # ------------------------------------------------------------------ structures
 
     def counts(self, structure: Structure) -> FloatArray:
-        """How often each part occurs in a structure (one per sentence), as a flat vector."""
+        """How often each part occurs in a structure (one per sentence), as a flat vector.
+
+        >>> from partita import LinearChain
+        >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
+        >>> p.counts([1])  # two tags, then four transitions
+        array([0., 1., 0., 0., 0., 0.])
+        """
         return self.structures.counts(self._form.split_structures(self.structures, structure))
 
     def indicators(self, structure: Structure) -> Parts:
-        """How often each part occurs in a structure, in the form of the scores."""
+        """How often each part occurs in a structure, in the form of the scores.
+
+        >>> from partita import LinearChain
+        >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
+        >>> p.indicators([1]).unary
+        array([[0., 1.]])
+        """
         return self._shaped(self.counts(structure))
 
     def score(self, structure: Structure) -> Number:
@@ -325,7 +337,15 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         return self._form.join_samples(self.structures, samples)
 
     def flat_distinct(self, size: int, rng: np.random.Generator) -> list[list[Structure]]:
-        """Samples without replacement of each sentence, `size` of them or as many as there are."""
+        """Samples without replacement of each sentence, `size` of them or as many as there are.
+
+        >>> from partita import LinearChain
+        >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
+        >>> [
+        ...     tags.tolist() for tags in p.flat_distinct(5, np.random.default_rng(0))[0]
+        ... ]  # there are two
+        [[1], [0]]
+        """
         size, rng = checked_draw(size, rng)
         _ = self.inference  # An error where there is no structure.
         return distinct_structures(self.structures, self.settled.scores, size, rng)

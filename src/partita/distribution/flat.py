@@ -15,7 +15,31 @@ ADDABLE, UNIT = 2.0**900, 2.0**128
 
 
 class FlatDistribution:
-    """p(structure) = exp(score(structure) - A) of a batch, asked in flat vectors over its parts."""
+    """p(structure) = exp(score(structure) - A) of a batch, asked in flat vectors over its parts.
+
+    A vector over parts is (n_parts,), the sentences one after the other and the parts of each in
+    C order of its arrays; a number for each sentence is (n_sentences,). This is the index that
+    objectives, features and kernels share; callers with arrays use the methods without `flat`.
+
+    >>> from partita import LinearChain
+    >>> p = LinearChain([[[0.0, np.log(3.0)]], [[0.0, 0.0]]], np.zeros((2, 2)))  # two sentences
+    >>> p.scores.round(2), p.structures.part_offsets  # two tags and four transitions of each
+    (array([0. , 1.1, 0. , 0. , 0. , 0. , 0. , 0. , 0. , 0. , 0. , 0. ]), array([ 0,  6, 12]))
+    >>> np.exp(p.inference.log_partition).round(9), p.inference.marginals[[0, 1, 6, 7]].round(9)
+    (array([4., 2.]), array([0.25, 0.75, 0.5 , 0.5 ]))
+    >>> tag_0 = np.zeros(12)
+    >>> tag_0[[0, 6]] = 1.0  # the first tag of either sentence
+    >>> p.flat_expectation(tag_0).round(9), p.flat_score(tag_0)
+    (array([0.25, 0.5 ]), array([0., 0.]))
+    >>> p.flat_covariance_product(tag_0)[[0, 1, 6, 7]].round(9)
+    array([ 0.1875, -0.1875,  0.25  , -0.25  ])
+    >>> p.flat_max_marginals()[[0, 1, 6, 7]].round(2)
+    array([0. , 1.1, 0. , 0. ])
+    >>> [[tags.tolist() for tags, score in found] for found in p.flat_k_best(1)]
+    [[[1]], [[0]]]
+    >>> round(p.largest, 2)
+    1.1
+    """
 
     structures: Structures
     scores: FloatArray
@@ -45,6 +69,12 @@ class FlatDistribution:
         """Say first that the entropy's gradient will be wanted: one pass may then give it too.
 
         It changes no answer, and does nothing where structures do not know how.
+
+        >>> from partita import LinearChain
+        >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
+        >>> p.infer_with_entropy()
+        >>> p.known_entropy is None or p.known_entropy.round(6).tolist() == [0.562335]
+        True
         """
         if self._inference is not None:
             return
@@ -54,7 +84,13 @@ class FlatDistribution:
             self.known_entropy, self._entropy_gradients = found.entropy, [found.gradient]
 
     def take_entropy_gradient(self) -> FloatArray | None:
-        """What `infer_with_entropy` has found, once: it is given away, not copied."""
+        """What `infer_with_entropy` has found, once: it is given away, not copied.
+
+        >>> from partita import LinearChain
+        >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
+        >>> print(p.take_entropy_gradient())  # nobody said that it would be wanted
+        None
+        """
         return self._entropy_gradients.pop() if self._entropy_gradients else None
 
     def flat_covariance_product(self, direction: FloatArray) -> FloatArray:

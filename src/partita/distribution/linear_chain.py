@@ -112,7 +112,12 @@ class LinearChain(Distribution[ChainParts, IntArray]):
 
     @cached_property
     def by_position(self) -> "LinearChain":
-        """The same distribution with a transition table for every pair of neighbours."""
+        """The same distribution with a transition table for every pair of neighbours.
+
+        >>> p = LinearChain(np.zeros((3, 2)), np.zeros((2, 2)))
+        >>> p.marginals.pairwise.shape, p.by_position.marginals.pairwise.shape
+        ((2, 2), (2, 2, 2))
+        """
         chains = self.structures
         if not chains.shared:
             return self
@@ -128,6 +133,12 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         """Entropy of all tags before each word, and of all behind it, given the word's tag.
 
         In nats, 0 where there is nothing before or behind; O(n s²).
+
+        >>> p = LinearChain(np.zeros((3, 2)), np.zeros((2, 2)))
+        >>> (p.entropy_lattices.before / np.log(2)).round(9)  # in bits
+        array([[0., 0.],
+               [1., 1.],
+               [2., 2.]])
         """
         # Something for every tag of every word, so of the shape of the unary scores.
         rows = np.zeros((2, self.structures.n_parts))
@@ -176,7 +187,15 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         return self._form.scalar(np.array(entropies))
 
     def most_uncertain_span(self, n_words: int) -> UncertainSpan | Any:
-        """The span of `n_words` words whose tags have the highest entropy; a list for a batch."""
+        """The span of `n_words` words whose tags have the highest entropy; a list for a batch.
+
+        O(n s²), however long the spans are.
+
+        >>> p = LinearChain(np.array([[9.0, 0.0], [0.0, 0.0], [1.0, 0.0]]), np.zeros((2, 2)))
+        >>> span = p.most_uncertain_span(2)
+        >>> span.first, span.last, round(span.entropy, 3)
+        (1, 2, 1.275)
+        """
         n_words = whole_number("n_words", n_words, 1)
         found = []
         for unary, pairs in zip(*self.marginals_by_position, strict=True):
@@ -208,6 +227,10 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         """`entropy_gradient` by the recursion of Mann & McCallum, O(n s²).
 
         The same numbers as the covariance product gives, from the entropy lattices instead.
+
+        >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
+        >>> p.entropy_gradient_by_lattices().unary.round(3)
+        array([[ 0.206, -0.206]])
         """
         p = self.by_position
         gradient = np.empty(p.structures.n_parts)
@@ -225,7 +248,12 @@ class LinearChain(Distribution[ChainParts, IntArray]):
 
     @property
     def marginals_by_position(self) -> tuple[list[Array], list[Array]]:
-        """Of each sentence p(tag), (n, s), and p(tag and next tag), (n-1, s, s)."""
+        """Of each sentence p(tag), (n, s), and p(tag and next tag), (n-1, s, s).
+
+        >>> unary, pairs = LinearChain(np.zeros((3, 2)), np.zeros((2, 2))).marginals_by_position
+        >>> unary[0].shape, pairs[0].shape
+        ((3, 2), (2, 2, 2))
+        """
         return self.by_position.structures.split(self.by_position.inference.marginals)
 
     def _gathered(self, parts: FloatArray) -> ChainParts:

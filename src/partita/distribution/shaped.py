@@ -49,6 +49,12 @@ class ShapedDistribution(FlatDistribution, Generic[Parts]):
 
         For callers in a hurry: nothing is checked but the length, and a contiguous float64 vector
         is not copied. Results over parts come back as lists, unless `form` says otherwise.
+
+        >>> from partita import LinearChain
+        >>> batch = LinearChain([np.zeros((1, 2)), np.zeros((3, 2))], np.zeros((2, 2))).structures
+        >>> p = LinearChain.from_flat(batch, np.zeros(batch.n_parts))
+        >>> np.exp(p.log_partition).round(9)
+        array([2., 8.])
         """
         distribution = cls.__new__(cls)
         distribution.structures = structures
@@ -82,7 +88,13 @@ class ShapedDistribution(FlatDistribution, Generic[Parts]):
     # ------------------------------------------------------------------ on the same structures
 
     def tempered(self, alpha: float) -> Self:
-        """The distribution proportional to p^alpha: `alpha` times the scores, -inf kept."""
+        """The distribution proportional to p^alpha: `alpha` times the scores, -inf kept.
+
+        >>> from partita import LinearChain
+        >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
+        >>> p.tempered(2.0).marginals.unary.round(9)  # 1² and 3², of 10
+        array([[0.1, 0.9]])
+        """
         allowed = self.scores > -np.inf
         with np.errstate(over="ignore"):
             tempered = np.multiply(alpha, self.scores, out=self.scores.copy(), where=allowed)
@@ -110,7 +122,13 @@ class ShapedDistribution(FlatDistribution, Generic[Parts]):
         return self.flat_restricted(self._flatten(allowed, np.bool_))
 
     def flat_restricted(self, allowed: BoolArray) -> Self:
-        """`restricted` by a flat vector of booleans over parts."""
+        """`restricted` by a flat vector of booleans over parts.
+
+        >>> from partita import LinearChain
+        >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
+        >>> p.flat_restricted(np.array([True, False, True, True, True, True])).marginals.unary
+        array([[1., 0.]])
+        """
         allowed = boolean_array("allowed", allowed)
         if allowed.shape != self.scores.shape:
             raise ValueError(
@@ -120,7 +138,13 @@ class ShapedDistribution(FlatDistribution, Generic[Parts]):
         return self.with_scores(np.where(allowed, self.scores, -np.inf))
 
     def with_scores(self, scores: FloatArray) -> Self:
-        """The same structures with other flat scores."""
+        """The same structures with other flat scores.
+
+        >>> from partita import LinearChain
+        >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
+        >>> p.with_scores(np.zeros(6)).marginals.unary
+        array([[0.5, 0.5]])
+        """
         found = self.from_flat(self.structures, scores, self._form)
         found.names = self.names
         return found
@@ -131,6 +155,11 @@ class ShapedDistribution(FlatDistribution, Generic[Parts]):
 
         A sum of scores of 1e12 has no digits left for an entropy. Scores that are not large stay
         as they are.
+
+        >>> from partita import LinearChain
+        >>> p = LinearChain(np.array([[1e15, 1e15 + 1.0]]), np.zeros((2, 2)))
+        >>> p.settled.scores[:2]
+        array([-1.,  0.])
         """
         if self.largest <= entropies.LARGE:
             return self

@@ -92,6 +92,11 @@ class SiblingTree(Distribution[SiblingParts, IntArray]):
 
         Twice the same arc gives its marginal; two heads of one word give 0. The size is (n+1)⁴,
         the cost O(n⁵).
+
+        >>> import numpy as np
+        >>> pairs = SiblingTree(np.zeros((3, 3)), np.zeros((3, 3, 3))).pair_marginals()
+        >>> round(float(pairs[0, 1, 0, 2]), 9)  # both words hang on the root, in one tree of three
+        0.333333333
         """
         trees = self.structures
         found = zip(

@@ -77,6 +77,11 @@ class Tree(Distribution[Values, Heads]):
         Twice the same arc gives its marginal; two heads of one word give 0. Of labelled arcs the
         labels are summed first, unless `labelled`: [head, modifier, label, head2, modifier2,
         label2]. The size is (n+1)⁴, times n_labels² with labels.
+
+        >>> from partita import SpanningTree
+        >>> pairs = SpanningTree(np.zeros((3, 3))).pair_marginals()
+        >>> round(float(pairs[0, 1, 0, 2]), 9)  # both words hang on the root, in one tree of three
+        0.333333333
         """
         trees = self.structures
         if labelled:

@@ -7,7 +7,11 @@ import numpy as np
 
 
 class Interval(NamedTuple):
-    """A number and what it may be."""
+    """A number and what it may be.
+
+    >>> Interval(0.9, 0.88, 0.92).low
+    0.88
+    """
 
     value: float
     """On the data as they are."""

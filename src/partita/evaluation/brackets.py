@@ -63,7 +63,11 @@ class BracketScores:
 
     @property
     def tag_accuracy(self) -> float:
-        """The share of words with the right tag."""
+        """The share of words with the right tag.
+
+        >>> BracketScores(2, 10, 8, 6, 1, 1, 20, 19).tag_accuracy
+        0.95
+        """
         return share(self.n_right_tags, self.n_words)
 
     def __str__(self) -> str:

@@ -10,7 +10,12 @@ from partita.arrays import BoolArray, FloatArray, IntArray
 
 
 class Bin(NamedTuple):
-    """The predictions whose probability lies in (low, high], or is 0 in the first bin."""
+    """The predictions whose probability lies in (low, high], or is 0 in the first bin.
+
+    >>> found = reliability([0.75, 0.625], [True, False], n_bins=2)[1]
+    >>> found.accuracy - found.mean_probability  # below 0: too sure of itself
+    -0.1875
+    """
 
     low: float
     high: float

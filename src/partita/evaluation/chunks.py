@@ -14,7 +14,12 @@ Reading = Literal["schemes", "conlleval"]
 
 @dataclass(frozen=True)
 class Counted:
-    """Chunks in the gold data, in the prediction, and in both with the same words and type."""
+    """Chunks in the gold data, in the prediction, and in both with the same words and type.
+
+    >>> counted = Counted(n_gold=4, n_predicted=3, n_correct=2)
+    >>> round(counted.precision, 3), counted.recall, round(counted.f1, 3)
+    (0.667, 0.5, 0.571)
+    """
 
     n_gold: int
     n_predicted: int
@@ -45,7 +50,12 @@ class Counted:
 
 @dataclass(frozen=True)
 class ChunkScores:
-    """What conlleval prints; `str` prints it in its layout."""
+    """What conlleval prints; `str` prints it in its layout.
+
+    >>> scores = chunk_scores([["B-NP", "O"]], [["B-NP", "B-VP"]])
+    >>> scores.overall.n_correct, list(scores.by_type), scores.accuracy
+    (1, ['NP', 'VP'], 0.5)
+    """
 
     overall: Counted
     by_type: dict[str, Counted]

@@ -37,7 +37,12 @@ CONTENT = frozenset([
 
 
 class RelationScores(NamedTuple):
-    """What became of the words of one relation."""
+    """What became of the words of one relation.
+
+    >>> found = RelationScores(n_gold=4, n_predicted=3, n_right_heads=3, n_right=2)
+    >>> round(found.precision, 3), found.recall, round(found.f1, 3)
+    (0.667, 0.5, 0.571)
+    """
 
     n_gold: int
     n_predicted: int
@@ -68,6 +73,19 @@ class ComparedTrees:
 
     Made by `compare_trees`. `las` and all that is about relations is NaN or empty where the
     prediction has none.
+
+    >>> gold = Sentence({"FORM": ("a", "b"), "HEAD": ("2", "0"), "DEPREL": ("nsubj", "root")})
+    >>> scores = compare_trees([gold], [([2, 0], ["obj", "root"])])
+    >>> scores.uas, scores.las, scores.clas, scores.exact
+    (1.0, 0.5, 0.5, 1.0)
+    >>> scores.right, scores.where(scores.right).gold
+    (array([False,  True]), ('root',))
+    >>> scores.by_relation()["nsubj"]
+    RelationScores(n_gold=1, n_predicted=0, n_right_heads=1, n_right=0)
+    >>> list(scores.by_length()), len(scores.without_punctuation())
+    (['1 to 10'], 2)
+    >>> scores.interval("uas")
+    Interval(value=1.0, low=1.0, high=1.0)
     """
 
     n_sentences: int
@@ -255,7 +273,12 @@ def compare_some(gold: Sequence[Sentence], predicted: Sequence[PredictedTree]) -
 
 
 def trees_of(gold: Sequence[Sentence], parsed: Sequence[Sentence]) -> list[PredictedTree]:
-    """The trees of a parsed file, whose words must be those of the gold sentences."""
+    """The trees of a parsed file, whose words must be those of the gold sentences.
+
+    >>> gold = Sentence({"FORM": ("a", "b"), "HEAD": ("2", "0"), "DEPREL": ("nsubj", "root")})
+    >>> trees_of([gold], [gold.replaced("HEAD", ("0", "1"))])
+    [((0, 1), ('nsubj', 'root'))]
+    """
     if len(gold) != len(parsed):
         source = parsed[0].source if parsed else "<memory>"
         raise DataError(
@@ -285,6 +308,14 @@ def compare_systems(
 
     The test swaps the systems' trees of a sentence, for each by the toss of a coin, and counts how
     often the difference gets as large (approximate randomisation, two-sided).
+
+    >>> gold = Sentence({"FORM": ("a", "b"), "HEAD": ("2", "0"), "DEPREL": ("nsubj", "root")})
+    >>> wrong, right = ([0, 1], ["nsubj", "root"]), ([2, 0], ["nsubj", "root"])
+    >>> better = compare_systems(
+    ...     compare_trees([gold] * 8, [wrong] * 8), compare_trees([gold] * 8, [right] * 8)
+    ... )
+    >>> better.difference.value, better.p_value < 0.05
+    (1.0, True)
     """
     if not (
         first.n_sentences == second.n_sentences

@@ -57,12 +57,22 @@ class Objective(ABC):
         """Say what of a distribution the pullback will want, before anything is asked of it.
 
         Called only where a gradient is wanted; the answers do not depend on it.
+
+        >>> from partita import LinearChain
+        >>> from partita.objectives import Entropy
+        >>> p = LinearChain(np.zeros((3, 2)), np.zeros((2, 2)))
+        >>> Entropy().prepare(p)
         """
         return
 
     @abstractmethod
     def loss(self, total: FloatArray) -> tuple[float, FloatArray]:
-        """The loss, and its slope with respect to `total`, both for the summed statistic."""
+        """The loss, and its slope with respect to `total`, both for the summed statistic.
+
+        >>> from partita.objectives import Likelihood
+        >>> Likelihood().loss(np.array([2.5]))
+        (2.5, array([1.]))
+        """
 
     def named(self, name: str) -> "Sum":
         """This objective as a term with a name, by which batches give it its targets.
@@ -88,7 +98,12 @@ class Gradient(Protocol):
 
 
 class AdditiveObjective(Objective):
-    """A loss that is a sum over batches: the statistic, shape (1,), is the loss itself."""
+    """A loss that is a sum over batches: the statistic, shape (1,), is the loss itself.
+
+    >>> from partita.objectives import Entropy
+    >>> isinstance(Entropy(), AdditiveObjective), Entropy().needs_total
+    (True, False)
+    """
 
     needs_total = False
     n_statistics = 1
@@ -103,6 +118,17 @@ class SentenceObjective(AdditiveObjective):
 
     A sentence's loss depends on the scores of its own parts only, so a subclass gives the losses
     and their gradient, and the weights are applied here.
+
+    >>> class Surprise(SentenceObjective):  # of one structure per sentence, in bits
+    ...     def losses(self, p, target):
+    ...         counts = p.counts(target)
+    ...         losses = p.inference.log_partition - p.flat_score(counts)
+    ...         return losses / np.log(2), lambda: (p.inference.marginals - counts) / np.log(2)
+    >>> from partita import LinearChain
+    >>> p = LinearChain([np.zeros((3, 2))], np.zeros((2, 2)))
+    >>> statistic, pullback = Surprise()(p, [[0, 1, 1]])
+    >>> statistic.round(9), Surprise().losses(p, [[0, 1, 1]])[0].round(9)
+    (array([3.]), array([3.]))
     """
 
     @abstractmethod
@@ -156,7 +182,12 @@ def checked_weights(sample_weights: FloatArray | None, n_items: int) -> FloatArr
 
 @dataclass(frozen=True)
 class Term:
-    """An objective with its weight, a number or a schedule of the iteration; and with a name."""
+    """An objective with its weight, a number or a schedule of the iteration; and with a name.
+
+    >>> from partita.objectives import Entropy, ramp
+    >>> Term(Entropy(), ramp(0.1, over=20)).weight_at(10)
+    0.05
+    """
 
     objective: Objective
     weight: float | Schedule = 1.0
@@ -236,7 +267,13 @@ class Sum:
     def loss(
         self, totals: Sequence[FloatArray], iteration: int = 0
     ) -> tuple[float, list[FloatArray]]:
-        """The loss for one total statistic per term, and the slope for each term's pullbacks."""
+        """The loss for one total statistic per term, and the slope for each term's pullbacks.
+
+        >>> from partita.objectives import Entropy, Likelihood
+        >>> loss, slopes = (Likelihood() + 0.5 * Entropy()).loss([np.array([3.0]), np.array([2.0])])
+        >>> loss, slopes
+        (4.0, [array([1.]), array([0.5])])
+        """
         loss, slopes = 0.0, []
         for term, total in zip(self.terms, totals, strict=True):
             weight = term.weight_at(iteration)
@@ -254,7 +291,12 @@ class Sum:
 
 
 def as_sum(objective: Objective | Sum) -> Sum:
-    """A single objective as a sum of one term; a sum as it is."""
+    """A single objective as a sum of one term; a sum as it is.
+
+    >>> from partita.objectives import Entropy
+    >>> as_sum(Entropy()).names
+    ['Entropy']
+    """
     if not isinstance(objective, Objective | Sum):
         raise ValueError(
             f"an objective was added to {objective!r}; expected another objective, times a number "

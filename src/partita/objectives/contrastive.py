@@ -26,6 +26,9 @@ class Neighbourhoods:
 
     Every group has at least one observed sentence and one neighbour; a sentence may be both, and
     usually the observed one is among its own neighbours.
+
+    >>> pair = Neighbourhoods(np.array([0, 0]), np.array([True, False]), np.array([True, True]))
+    >>> pair.check(n_sentences=2)
     """
 
     groups: IntArray

@@ -24,6 +24,12 @@ class Constraints:
     the expected values of all sentences over the `occurrences` in all sentences; with
     occurrences = how often a word is in the sentence, that is p(tag | word). Without them every
     sentence counts once, which gives the average per sentence.
+
+    >>> tag_0 = sparse.csr_array([[1.0, 0, 1, 0]])  # two words, two tags: how often tag 0 is used
+    >>> constraints = Constraints(tag_0, sparse.csr_array([[2.0]]))
+    >>> marginals = np.array([0.25, 0.75, 0.5, 0.5])
+    >>> constraints.totals(marginals, np.ones(1), np.ones(4))  # expected 0.75 of 2
+    array([0.75, 2.  ])
     """
 
     features: sparse.csr_array
@@ -173,7 +179,11 @@ class GeneralizedExpectation(Objective):
         return loss, slopes
 
     def expectations(self, total: FloatArray) -> FloatArray:
-        """The expectations, to set beside the targets; NaN for what occurs nowhere."""
+        """The expectations, to set beside the targets; NaN for what occurs nowhere.
+
+        >>> GeneralizedExpectation([0.9, 0.5]).expectations(np.array([0.75, 0.0, 2.0, 0.0]))
+        array([0.375,   nan])
+        """
         expected, occurrences = np.split(total, 2)
         nothing = np.full_like(expected, np.nan)
         return np.divide(expected, occurrences, out=nothing, where=occurrences > 0)
@@ -204,6 +214,12 @@ def gradient_from_covariance(p: Distribution, target: Constraints, slope: FloatA
 
     (features covariance)ᵀ slope, with the covariance of every part with every constraint; costs
     the square of the number of parts.
+
+    >>> from partita import LinearChain
+    >>> p = LinearChain(np.zeros((2, 2)), np.zeros((2, 2)))
+    >>> tag_0 = Constraints(sparse.csr_array([[1.0, 0, 1, 0, 0, 0, 0, 0]]))
+    >>> gradient_from_covariance(p, tag_0, np.ones(1))[:4]
+    array([ 0.25, -0.25,  0.25, -0.25])
     """
     starts = p.structures.part_offsets
     matrices = p.structures.covariance(p.scores, p.inference)

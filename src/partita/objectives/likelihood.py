@@ -43,6 +43,15 @@ class OtherStructures:
     The score of its part i is <map[i], scores>, for a sparse `map` of shape (n_parts of the other
     structures, n_parts): for a forest of the derivations that yield the observed translation, a
     one at the hyperedge of the larger forest with the same features.
+
+    >>> import numpy as np
+    >>> from partita import LinearChain
+    >>> p = LinearChain(np.array([[0.0, 1.0]]), np.zeros((2, 2)))
+    >>> swapped = sparse.csr_array(np.eye(6)[[1, 0, 2, 3, 4, 5]])  # the two tags change places
+    >>> other = OtherStructures(LinearChain, p.structures, swapped)
+    >>> other.check(p.structures)
+    >>> other.distribution(p.scores).argmax
+    [array([0])]
     """
 
     kind: type[Distribution]

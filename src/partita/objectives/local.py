@@ -19,6 +19,12 @@ class Choices:
 
     The alternatives of place i are the rows `offsets[i] : offsets[i + 1]`, at least one; the score
     of a row is <parts[row], scores>. Made by `piecewise_choices` or `pseudo_choices`.
+
+    >>> from partita.structures.chains import Chains
+    >>> choices = pseudo_choices(Chains([1], n_tags=2, shared=True), [[[[0], [1]]]])
+    >>> choices.parts.toarray()[:, :2]  # the rows of one place: tag 0, which was chosen, and tag 1
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     parts: sparse.csr_array
@@ -48,6 +54,13 @@ class LocalLikelihood(SentenceObjective):
       kept. In trees most changes of one head, and in forests all changes of one hyperedge, leave
       no structure, so that only few alternatives are compared: prefer the piecewise form there, or
       pass the alternatives that you mean.
+
+    >>> from partita import LinearChain
+    >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
+    >>> choices = pseudo_choices(p.structures, [[[[1], [0]]]])
+    >>> statistic, pullback = LocalLikelihood()(p, choices)
+    >>> float(np.exp(-statistic[0]).round(9)), pullback(np.ones(1))[:2].round(9)
+    (0.75, array([ 0.25, -0.25]))
     """
 
     def losses(self, p: Distribution, target: Choices) -> tuple[FloatArray, Gradient]:

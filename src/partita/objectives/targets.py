@@ -70,7 +70,12 @@ class Counts:
 
     @property
     def n_sentences(self) -> int:
-        """Number of sentences in the batch."""
+        """Number of sentences in the batch.
+
+        >>> from partita.structures.chains import Chains
+        >>> Counts.of(Chains([2, 1], n_tags=2, shared=True), [[0, 1], [1]]).n_sentences
+        2
+        """
         return self.structures.n_sentences
 
     @classmethod
@@ -81,14 +86,28 @@ class Counts:
 
     @classmethod
     def from_flat(cls, structures: Structures, counts: FloatArray) -> Self:
-        """From a count for every part; they may be expectations."""
+        """From a count for every part; they may be expectations.
+
+        >>> from partita import LinearChain
+        >>> p = LinearChain(np.zeros((1, 2)), np.zeros((2, 2)))
+        >>> Counts.from_flat(p.structures, p.inference.marginals).values
+        array([0.5, 0.5])
+        """
         counts = flat_vector("counts", counts, structures.n_parts)
         parts = np.flatnonzero(counts)
         sentences = np.searchsorted(structures.part_offsets, parts, side="right") - 1
         return cls(parts, counts[parts], sentences, structures)
 
     def check(self, structures: Structures) -> None:
-        """An error if they were counted in other structures than the given ones."""
+        """An error if they were counted in other structures than the given ones.
+
+        >>> from partita.structures.chains import Chains
+        >>> Counts.of(Chains([2], n_tags=2, shared=True), [[0, 1]]).check(
+        ...     Chains([1], 2, shared=True)
+        ... )
+        Traceback (most recent call last):
+        ValueError: the counts are of Chains, 1 sentences with 8 parts; the batch has Chains, ...
+        """
         mine = self.structures
         if mine is structures or (type(mine) is type(structures) and mine.is_same_set(structures)):
             return
@@ -100,11 +119,23 @@ class Counts:
         )
 
     def score(self, scores: FloatArray) -> FloatArray:
-        """<counts, scores> of each sentence."""
+        """<counts, scores> of each sentence.
+
+        >>> from partita.structures.chains import Chains
+        >>> Counts.of(Chains([2], n_tags=2, shared=True), [[0, 1]]).score(
+        ...     np.arange(8.0)
+        ... )  # 0 + 3 + 5
+        array([8.])
+        """
         return sums_by_group(self.values * scores[self.parts], self.sentences, self.n_sentences)
 
     def subtracted_from(self, vector: FloatArray) -> FloatArray:
-        """A new vector over parts: `vector` minus the counts."""
+        """A new vector over parts: `vector` minus the counts.
+
+        >>> from partita.structures.chains import Chains
+        >>> Counts.of(Chains([2], n_tags=2, shared=True), [[0, 1]]).subtracted_from(np.ones(8))
+        array([0., 1., 1., 0., 1., 0., 1., 1.])
+        """
         difference = vector.copy()
         difference[self.parts] -= self.values
         return difference
@@ -130,7 +161,13 @@ class Observed:
 
 @dataclass(frozen=True)
 class CostedCounts:
-    """A target structure per sentence, and a cost for every part."""
+    """A target structure per sentence, and a cost for every part.
+
+    >>> from partita.structures.chains import Chains
+    >>> counts = Counts.of(Chains([2], n_tags=2, shared=True), [[0, 1]])
+    >>> CostedCounts(counts, wrong_parts(counts)).cost
+    array([0., 1., 1., 0., 1., 0., 1., 1.])
+    """
 
     counts: Counts
     cost: FloatArray

@@ -14,7 +14,11 @@ Point = tuple[float, float]
 
 
 class GraphStep(NamedTuple):
-    """A directed graph, and what is to be seen in it."""
+    """A directed graph, and what is to be seen in it.
+
+    >>> GraphStep("best arcs", ["root", "John"], [(0, 1, 10.0)], [(0, 1)], []).names
+    ['root', 'John']
+    """
 
     title: str
     names: list[str]

@@ -62,7 +62,14 @@ class Svg:
         return self.text
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, which is replaced at once or not at all."""
+        """Write the picture to a file, which is replaced at once or not at all.
+
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "empty.svg"
+        >>> picture(10, 10, "nothing", []).save(path)
+        >>> path.read_text().startswith("<svg")
+        True
+        """
         with atomic_writer(path) as file:
             file.write(self.text.encode("utf-8"))
 

@@ -106,6 +106,10 @@ class Hypergraph:
 
         They are neither checked nor copied, and cannot be written to any more. `is_ascending` if
         the kernel sees to it that tails have smaller numbers than heads.
+
+        >>> heads, tails, offsets = np.array([0, 1]), np.array([0, 0]), np.array([0, 0, 2])
+        >>> Hypergraph.from_kernel(heads, tails, offsets, root=1, n_nodes=2)
+        Hypergraph(n_nodes=2, n_edges=2, root=1)
         """
         hypergraph = cls.__new__(cls)
         hypergraph._finish(heads, tails_flat, tail_offsets, root, n_nodes, is_ascending)
@@ -120,12 +124,21 @@ class Hypergraph:
 
     @property
     def n_edges(self) -> int:
-        """Number of edges."""
+        """Number of edges.
+
+        >>> Hypergraph([0, 1], [(), (0, 0)], root=1).n_edges
+        2
+        """
         return len(self.heads)
 
     @property
     def backward_offsets(self) -> IntArray:
-        """Node v: the edges `backward_edges[backward_offsets[v] : backward_offsets[v + 1]]`."""
+        """Node v: the edges `backward_edges[backward_offsets[v] : backward_offsets[v + 1]]`.
+
+        >>> forest = Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
+        >>> forest.backward_offsets, forest.backward_edges
+        (array([0, 2, 3]), array([0, 1, 2]))
+        """
         return self._backward[0]
 
     @property
@@ -135,7 +148,12 @@ class Hypergraph:
 
     @property
     def forward_offsets(self) -> IntArray:
-        """Node v: the edges `forward_edges[forward_offsets[v] : forward_offsets[v + 1]]`."""
+        """Node v: the edges `forward_edges[forward_offsets[v] : forward_offsets[v + 1]]`.
+
+        >>> forest = Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
+        >>> forest.forward_offsets, forest.forward_edges  # edge 2 has node 0 in its tails twice
+        (array([0, 2, 2]), array([2, 2]))
+        """
         return self._forward[0]
 
     @property
@@ -172,7 +190,12 @@ class Hypergraph:
         return self.forward_edges[self.forward_offsets[node] : self.forward_offsets[node + 1]]
 
     def has_same_edges(self, other: "Hypergraph") -> bool:
-        """Whether the other has the same edges, in the same order, and the same root."""
+        """Whether the other has the same edges, in the same order, and the same root.
+
+        >>> forest = Hypergraph([0, 1], [(), (0, 0)], root=1)
+        >>> forest.has_same_edges(Hypergraph([0, 1], [(), (0,)], root=1))
+        False
+        """
         return self is other or (
             self.root == other.root
             and np.array_equal(self.heads, other.heads)
@@ -211,7 +234,13 @@ class Hypergraph:
         return pruned, kept
 
     def alive_edges(self) -> BoolArray:
-        """Whether each edge occurs in a derivation of the root, (n_edges,)."""
+        """Whether each edge occurs in a derivation of the root, (n_edges,).
+
+        >>> Hypergraph(
+        ...     [0, 1, 3, 3], [(), (0,), (1, 0), (2,)], root=3
+        ... ).alive_edges()  # 2 is never made
+        array([ True,  True,  True, False])
+        """
         alive: BoolArray = forest_order.alive_edges(
             self.tails_flat,
             self.tail_offsets,

@@ -128,12 +128,24 @@ class TensorDistribution:
 
     @property
     def log_partition(self) -> Tensor:
-        """A = log sum over structures of exp(score)."""
+        """A = log sum over structures of exp(score).
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.log_partition.exp().round(decimals=3)
+        tensor(4.)
+        """
         return self._first(LogPartition.apply(self._source, self._leaf, *self._tensors))
 
     @property
     def marginals(self) -> Any:
-        """Expected count of every part: the gradient of the log-partition."""
+        """Expected count of every part: the gradient of the log-partition.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.marginals.unary.round(decimals=3)
+        tensor([[0.2500, 0.7500]])
+        """
         return self._shaped(Marginals.apply(self._engine, self._flat))
 
     @property
@@ -142,6 +154,11 @@ class TensorDistribution:
 
         For features of parts that are sparse matrices over all of them, such as
         `partita.features.arc_constraints` makes of rules: the product is their expectations.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.flat_marginals.round(decimals=3)  # two tags, then four transitions
+        tensor([0.2500, 0.7500, 0.0000, 0.0000, 0.0000, 0.0000])
         """
         return self._back(Marginals.apply(self._engine, self._flat))
 
@@ -149,6 +166,13 @@ class TensorDistribution:
         """Covariance of the part counts, times a direction in the form of the scores.
 
         Can be differentiated in the direction, not in the scores.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.covariance_product((torch.tensor([[1.0, 0.0]]), torch.zeros(2, 2))).unary.round(
+        ...     decimals=3
+        ... )
+        tensor([[ 0.1880, -0.1880]])
         """
         flat = self._flat.detach()
         return self._shaped(CovarianceProduct.apply(self._engine, flat, self._flatten(direction)))
@@ -156,28 +180,58 @@ class TensorDistribution:
     # ------------------------------------------------------------------ what follows from them
 
     def expectation(self, values: Any) -> Tensor:
-        """Expected sum of `values`, one per part in the form of the scores: <values, marginals>."""
+        """Expected sum of `values`, one per part in the form of the scores: <values, marginals>.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.expectation((torch.tensor([[8.0, 4.0]]), torch.zeros(2, 2))).round(decimals=3)
+        tensor(5.)
+        """
         return self._scalar(self._expected(self._flatten(values)))
 
     @property
     def entropy(self) -> Tensor:
-        """H = -sum p log p = A - <scores, marginals>, in nats."""
+        """H = -sum p log p = A - <scores, marginals>, in nats.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.entropy.round(decimals=3)
+        tensor(0.5620)
+        """
         return self._scalar(self._log_partition() - self._expected(self._flat))
 
     def cross_entropy(self, other: Self) -> Tensor:
-        """-sum p log q = A_q - <scores_q, marginals_p>; infinite where q forbids what p allows."""
+        """-sum p log q = A_q - <scores_q, marginals_p>; infinite where q forbids what p allows.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> q = ptt.LinearChain(torch.zeros(1, 2), torch.zeros(2, 2))
+        >>> p.cross_entropy(q).exp().round(decimals=3)
+        tensor(2.)
+        """
         other_numpy: Any = getattr(other, "numpy", other)
         self.numpy._check_comparable(other_numpy)
         return self._scalar(other._log_partition() - self._expected(other._flat))
 
     def kl_divergence(self, other: Self) -> Tensor:
-        """sum p log(p / q) = cross_entropy(other) - entropy."""
+        """sum p log(p / q) = cross_entropy(other) - entropy.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.kl_divergence(p)
+        tensor(0.)
+        """
         return self.cross_entropy(other) - self.entropy
 
     def renyi_entropy(self, alpha: float) -> Tensor:
         """log(sum p^alpha) / (1 - alpha) = (A(alpha scores) - alpha A(scores)) / (1 - alpha).
 
         For alpha from 0 on, without 1, which is the entropy.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.renyi_entropy(2.0).exp().round(decimals=3)
+        tensor(1.6000)
         """
         if not 0 <= alpha < np.inf or alpha == 1:
             raise ValueError(
@@ -208,6 +262,14 @@ class TensorDistribution:
 
         `allowed` holds a boolean per part, in the form of the scores. The log-partition of the
         result minus that of this one is the log-probability of the restriction.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> allowed = p.restricted(
+        ...     (torch.tensor([[True, False]]), torch.ones(2, 2, dtype=torch.bool))
+        ... )
+        >>> (allowed.log_partition - p.log_partition).exp().round(decimals=3)
+        tensor(0.2500)
         """
         p = self.numpy.restricted(plain(allowed))
         is_allowed = torch.from_numpy(p.scores > -np.inf)
@@ -216,7 +278,13 @@ class TensorDistribution:
     # ------------------------------------------------------------------ structures
 
     def score(self, structure: Any) -> Tensor:
-        """Sum of the scores of a structure's parts, a structure per sentence; -inf if forbidden."""
+        """Sum of the scores of a structure's parts, a structure per sentence; -inf if forbidden.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.score([1])
+        tensor(1.0986)
+        """
         counts = torch.from_numpy(self.numpy.counts(plain(structure)))
         return self._scalar(Products.apply(self._engine, counts, self._flat))
 
@@ -233,7 +301,13 @@ class TensorDistribution:
 
     @property
     def argmax(self) -> Any:
-        """A structure with the highest score, in integers."""
+        """A structure with the highest score, in integers.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.argmax
+        tensor([1])
+        """
         best = self._engine.best.structures
         return integers(self.numpy._form.join_structures(self.numpy.structures, best), self._device)
 
@@ -241,6 +315,11 @@ class TensorDistribution:
         """The k best structures as `(structure, score)`, best first; a list of lists for a batch.
 
         Scores are plain numbers; `score(structure)` is one to differentiate.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> [(tags.tolist(), round(score, 3)) for tags, score in p.k_best(2)]
+        [([1], 1.099), ([0], 0.0)]
         """
         best = self._engine.k_best(k)
         if self._engine is not self.numpy:
@@ -258,6 +337,11 @@ class TensorDistribution:
 
         With `replace=False` no two are the same.
         `rng` is NumPy's generator or PyTorch's; without one, `torch.manual_seed` decides.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.sample(1000, np.random.default_rng(0)).shape
+        torch.Size([1000, 1])
         """
         if rng is None or isinstance(rng, torch.Generator):
             # PyTorch draws the seed, so that its generator moves on.

@@ -58,12 +58,22 @@ class CRF(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the scores of transitions evenly from -0.1 to 0.1."""
+        """Draw the scores of transitions evenly from -0.1 to 0.1.
+
+        >>> crf = CRF(num_tags=2)
+        >>> crf.reset_parameters()
+        >>> bool((crf.transitions.abs() <= 0.1).all())
+        True
+        """
         for parameter in self.parameters():
             torch.nn.init.uniform_(parameter, -0.1, 0.1)
 
     def extra_repr(self) -> str:
-        """What stands in the brackets when the layer is printed."""
+        """What stands in the brackets when the layer is printed.
+
+        >>> CRF(num_tags=2)
+        CRF(num_tags=2, batch_first=False)
+        """
         return f"num_tags={self.num_tags}, batch_first={self.batch_first}"
 
     def forward(
@@ -77,6 +87,11 @@ class CRF(torch.nn.Module):
 
         `reduction` is "sum" over sentences, "mean" of sentences, "token_mean" of words, or "none".
         Tags under the mask's zeros can be anything.
+
+        >>> crf = CRF(num_tags=2, batch_first=True)
+        >>> emissions = torch.tensor([[[9.0, 0.0], [0.0, 9.0]]])  # one sentence of two words
+        >>> bool(crf(emissions, torch.tensor([[0, 1]])) > crf(emissions, torch.tensor([[1, 1]])))
+        True
         """
         words = self._words(emissions, mask)
         if tags.shape != emissions.shape[:2]:
@@ -91,11 +106,22 @@ class CRF(torch.nn.Module):
         """The distribution over tag sequences, with all that a `LinearChain` knows.
 
         It is batch-first always, and sentences with holes are closed up.
+
+        >>> crf = CRF(num_tags=2, batch_first=True)
+        >>> emissions = torch.tensor([[[9.0, 0.0], [0.0, 9.0]]])  # one sentence of two words
+        >>> crf.distribution(emissions).entropy.shape
+        torch.Size([1])
         """
         return self._chain(self._words(emissions, mask))
 
     def decode(self, emissions: Tensor, mask: Tensor | None = None) -> list[list[int]]:
-        """The best tags of each sentence, as many as it has words."""
+        """The best tags of each sentence, as many as it has words.
+
+        >>> crf = CRF(num_tags=2, batch_first=True)
+        >>> emissions = torch.tensor([[[9.0, 0.0], [0.0, 9.0]]])  # one sentence of two words
+        >>> crf.decode(emissions)
+        [[0, 1]]
+        """
         words = self._words(emissions, mask)
         return words.lists(self._chain(words).argmax)
 
@@ -103,6 +129,12 @@ class CRF(torch.nn.Module):
         """The probability of every tag at every word, in the shape of the emissions.
 
         Can be differentiated; 0 where there is no word.
+
+        >>> crf = CRF(num_tags=2, batch_first=True)
+        >>> emissions = torch.tensor([[[9.0, 0.0], [0.0, 9.0]]])  # one sentence of two words
+        >>> crf.marginals(emissions)[0].round()
+        tensor([[1., 0.],
+                [0., 1.]], grad_fn=<RoundBackward0>)
         """
         words = self._words(emissions, mask)
         return self._turned(words.unpacked(self._chain(words).marginals.unary))
@@ -110,7 +142,13 @@ class CRF(torch.nn.Module):
     def k_best(
         self, emissions: Tensor, k: int, mask: Tensor | None = None
     ) -> list[list[tuple[list[int], float]]]:
-        """The k best tag sequences of each sentence with their log-probabilities, best first."""
+        """The k best tag sequences of each sentence with their log-probabilities, best first.
+
+        >>> crf = CRF(num_tags=2, batch_first=True)
+        >>> emissions = torch.tensor([[[9.0, 0.0], [0.0, 9.0]]])  # one sentence of two words
+        >>> [tags for tags, log_probability in crf.k_best(emissions, 1)[0]]
+        [[0, 1]]
+        """
         p = self.distribution(emissions, mask)
         log_partitions = p.log_partition.tolist()
         return [
@@ -130,6 +168,12 @@ class CRF(torch.nn.Module):
         """`size` tag sequences of each sentence, drawn with their probabilities.
 
         With `replace=False` no two are the same.
+
+        >>> crf = CRF(num_tags=2, batch_first=True)
+        >>> emissions = torch.tensor([[[9.0, 0.0], [0.0, 9.0]]])  # one sentence of two words
+        >>> samples = crf.sample(emissions, 3, rng=np.random.default_rng(0))
+        >>> len(samples[0]), len(samples[0][0])
+        (3, 2)
         """
         words = self._words(emissions, mask)
         samples = self._chain(words).sample(size, rng, replace=replace)
