@@ -37,6 +37,9 @@ def test_files(tmp_path):
     trees = parse_brackets(PENN + PENN)
     write_brackets(tmp_path / "trees.gz", trees)
     assert read_brackets(tmp_path / "trees.gz") == trees
+    # As it was up to 0.2.0.
+    write_brackets(trees, str(tmp_path / "trees"))
+    assert read_brackets(tmp_path / "trees") == trees
 
 
 @pytest.mark.parametrize(

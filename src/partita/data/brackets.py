@@ -8,6 +8,8 @@ its tag. A tree may go over several lines, and an outer pair of brackets without
 
 import re
 from collections.abc import Iterable
+from os import PathLike
+from typing import Any
 
 from partita.data.errors import DataError, shown
 from partita.data.text import read_text, source_name, write_text
@@ -131,4 +133,7 @@ def write_brackets(path: StrPath, trees: Iterable[PhraseTree]) -> None:
     >>> write_brackets("-", parse_brackets("( (NP (DT the) (NN dog)) )"))
     (NP (DT the) (NN dog))
     """
-    write_text(path, "".join(f"{tree}\n" for tree in trees))
+    # Up to 0.2.0 the trees came first, unlike in all other writers: such programs go on working.
+    given: tuple[Any, Any] = (path, trees)
+    file, written = given[::-1] if isinstance(trees, str | PathLike) else given
+    write_text(file, "".join(f"{tree}\n" for tree in written))
