@@ -153,13 +153,27 @@ def test_keys_that_do_not_fit_into_64_bits():
     sizes = [2**40, 2**40, 2**40]
     codes = [np.array([5, 2**39, 5]), np.array([7, 3, 7]), np.array([2**38, 1, 2])]
     combination = Combination(sizes)
-    keys = combination.keys(codes, learn=True)
+    (keys,) = combination.keys(all_seen(codes), learn=True)
     assert len(set(keys.tolist())) == 3
     for place, key in enumerate(keys.tolist()):
         assert combination.codes(key) == [int(column[place]) for column in codes]
     again = Combination(sizes, combination.seen)
-    assert np.array_equal(again.keys(codes), keys)
-    assert again.keys([np.array([6]), np.array([7]), np.array([2])]).tolist() == [-1]
+    assert again.space == combination.space
+    assert np.array_equal(again.keys(all_seen(codes)), [keys])
+    assert again.keys(all_seen([np.array([6]), np.array([7]), np.array([2])])).tolist() == [[-1]]
+
+
+def all_seen(codes):
+    """Fields that see one code at every place."""
+    return [(column[None], np.arange(len(column))) for column in codes]
+
+
+def test_keys_of_fields_that_see_several_things():
+    several = np.array([[1, 2, 0], [0, -1, -1]]), np.array([0, 1, 2, 1])
+    one = np.array([[4, 3, -1]]), np.array([1, 0, 0, 2])
+    found = Combination([3, 5]).keys([several, one])
+    assert found.tolist() == [[8, 14, 4, -1], [3, -1, -1, -1]]
+    assert Combination([5, 3]).keys([one, several]).tolist() == [[10, 14, 12, -1], [9, -1, -1, -1]]
 
 
 @pytest.mark.parametrize("space", [100, 2**50])
@@ -168,6 +182,21 @@ def test_key_tables_dense_and_sparse(space):
     assert table.attributes(np.array([50, 4, -1, 3])).tolist() == [0, -1, -1, 1]
     empty = KeyTable(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), space)
     assert empty.attributes(np.array([50, -1])).tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize("n_known", [1, 3, 4, 100, 5000])
+@pytest.mark.parametrize("space", [2**13, 10**7, 2**62 - 1])
+def test_key_tables_find_what_a_dictionary_finds(n_known, space):
+    rng = np.random.default_rng(n_known)
+    # Most keys lie together, as those of frequent words do; the last possible one is there, too.
+    drawn = (space * rng.random(n_known) ** 6).astype(np.int64)
+    known = np.unique(np.append(drawn, space - 1))
+    numbers = rng.permutation(len(known)).astype(np.int32)
+    table = KeyTable(known, numbers, space)
+    keys = np.concatenate([known, known - 1, np.minimum(known + 1, space - 1), [-1, 0]])
+    expected = dict(zip(known.tolist(), numbers.tolist(), strict=True))
+    assert table.attributes(keys).tolist() == [expected.get(key, -1) for key in keys.tolist()]
+    assert table.attributes(keys[None]).shape == (1, len(keys))
 
 
 # ------------------------------------------------------------------ values that hold several

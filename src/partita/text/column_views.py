@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from partita.kernels.features.keys import ABSENT
 from partita.text.columns import Column
-from partita.text.keys import ABSENT
 from partita.text.views import ViewedTexts, find_parts, is_multiple
 
 Tables = dict[str, NDArray[np.int32]]

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from partita.arrays import Array, IntArray
 from partita.kept import kept_array
+from partita.kernels.features import keys as key_kernels
+from partita.kernels.features.keys import ABSENT
 from partita.text.attributes import Attributes
 from partita.text.column_views import ColumnViews
 from partita.text.field_codes import FieldCodes, field_size
 from partita.text.fields import Field, Template
-from partita.text.keys import ABSENT, LARGEST, Combination, KeyTable
+from partita.text.keys import LARGEST, Combination, KeyTable
 from partita.text.word_columns import WordColumn, with_columns
 from partita.text.word_features import Encoded, WordFeatures
 from partita.text.words import Form, Words
@@ -199,8 +201,6 @@ class TemplateFeatures(WordFeatures):
             ]
             sizes = [field_size(field, seen, reach) for field in template.fields]
             combination = Combination(sizes, ranked)
-            # The size of the space of keys follows from the sizes: any keys show it.
-            combination.keys([np.zeros(1, dtype=np.int64)] * len(sizes))
             combinations.append(combination)
             space = combination.space
             known = kept_array(arrays, f"keys{index}", np.int64, None, below=space)
@@ -220,7 +220,7 @@ class TemplateFeatures(WordFeatures):
         n_all = int(n_words.sum())
         found: dict[bool, list[NDArray[np.int32]]] = {False: [], True: []}
         for table, transition in zip(columns, kinds, strict=True):
-            found[transition] += list(table)
+            found[transition].append(table)
         words = _rows(found.pop(False), n_all)
         if _one_table(self.templates):
             return Encoded(n_words, words)
@@ -228,7 +228,7 @@ class TemplateFeatures(WordFeatures):
         starts = np.cumsum(n_words) - n_words
         first = np.zeros(n_all, dtype=np.bool_)
         first[starts[n_words > 0]] = True
-        steps = [column[~first] for column in found[True]]
+        steps = [table[:, ~first] for table in found[True]]
         return Encoded(n_words, words, _rows(steps, int((~first).sum())))
 
     def _count(self, *, transition: bool) -> int:
@@ -274,10 +274,7 @@ def _combination(template: Template, seen: Mapping[str, ColumnViews], reach: int
             f"the template {template.label} combines so many values that they cannot be counted in "
             "parts; expected fewer fields, or sentences in memory instead of files."
         )
-    combination = Combination(sizes)
-    # The size of the space of keys follows from the sizes: any keys show it.
-    combination.keys([np.zeros(1, dtype=np.int64)] * len(sizes))
-    return combination
+    return Combination(sizes)
 
 
 def views_of(
@@ -369,12 +366,14 @@ def _numbered(templates: Sequence[Template], counts: Sequence[IntArray]) -> list
     return numbers
 
 
-def _rows(columns: list[NDArray[np.int32]], n_rows: int) -> Attributes:
-    """Attributes from one number (or -1) of each template for each row; empties the list."""
-    if not columns:
-        return Attributes(np.zeros(0, dtype=np.int32), np.zeros(n_rows + 1, dtype=np.int64))
-    table = np.stack(columns, axis=1)
-    columns.clear()
-    present = table >= 0
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(present.sum(axis=1))])
-    return Attributes(table[present], offsets)
+def _rows(tables: list[NDArray[np.int32]], n_rows: int) -> Attributes:
+    """Attributes from the numbers (or -1) that each template has for each row; empties the list."""
+    offsets = np.zeros(n_rows + 1, dtype=np.int64)
+    if not tables:
+        return Attributes(np.zeros(0, dtype=np.int32), offsets)
+    columns = np.concatenate(tables)
+    tables.clear()
+    key_kernels.count_rows(columns, offsets)
+    ids = np.empty(offsets[-1], dtype=np.int32)
+    key_kernels.fill_rows(columns, offsets, ids)
+    return Attributes(ids, offsets)

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partita.arrays import IntArray
+from partita.kernels.features.keys import ABSENT
 from partita.text.column_views import ColumnViews
 from partita.text.fields import Field, Template
-from partita.text.keys import ABSENT, Combination
+from partita.text.keys import Combination
 from partita.text.words import Words
 
 
@@ -33,9 +34,11 @@ class FieldCodes:
         """The keys of a template at every word, (most that it has at one, n)."""
         if not template.fields:
             return np.zeros((1, int(self._n_words.sum())), dtype=np.int64)
-        return combination.keys([self._at(field) for field in template.fields], learn=learn)
+        fields = [(self._of(field), self._offset(field.offset)) for field in template.fields]
+        return combination.keys(fields, learn=learn)
 
-    def _at(self, field: Field) -> NDArray[np.int32]:
+    def _of(self, field: Field) -> NDArray[np.int32]:
+        """The codes of all words, and of what lies before and behind a sentence."""
         column = (str(field.column), field.view)
         if column not in self._extended:
             size = len(self._seen[column[0]].values[field.view])
@@ -48,7 +51,7 @@ class FieldCodes:
             extended[: len(codes), :n_inside] = codes
             extended[0, n_inside:] = size + np.arange(2 * self._reach)
             self._extended[column] = extended
-        return self._extended[column][:, self._offset(field.offset)]
+        return self._extended[column]
 
     def _offset(self, offset: int) -> IntArray:
         """Where each word's neighbour stands; before the first word and after the last, beyond.

@@ -1,6 +1,6 @@
 """Combinations of codes as single whole numbers, and tables from those numbers to attributes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partita.arrays import IntArray
+from partita.kernels.features import keys as key_kernels
+from partita.kernels.features.keys import ABSENT
 
 LARGEST = 2**62
 """Products of sizes below this are whole numbers that fit into 64 bits."""
-ABSENT = -1
+Seen = tuple[NDArray[np.integer[Any]], IntArray]
+"""Codes of a field, (most at one place, n), and which of them each place sees, (n_places,)."""
 
 
 class Combination:
@@ -22,8 +25,9 @@ class Combination:
     so far are first replaced by their rank among those that occurred in training, `seen`.
 
     >>> combination = Combination([10, 10])
-    >>> combination.keys([np.array([4, -1]), np.array([2, 2])])
-    array([42, -1])
+    >>> both = np.arange(2)
+    >>> combination.keys([(np.array([[4, -1]]), both), (np.array([[2, 2]]), both)])
+    array([[42, -1]])
     >>> combination.codes(42)
     [4, 2]
     """
@@ -31,44 +35,53 @@ class Combination:
     def __init__(self, sizes: Sequence[int], seen: Sequence[IntArray] = ()) -> None:
         self.sizes = tuple(sizes)
         self.seen = list(seen)
-        self.space = 1
-        """Keys are below this."""
 
-    def keys(self, codes: Sequence[NDArray[np.integer[Any]]], *, learn: bool = False) -> IntArray:
-        """A key for each place; with `learn`, these are the training data."""
-        keys = np.zeros(codes[0].shape if codes else 1, dtype=np.int64)
+    @property
+    def space(self) -> int:
+        """Keys are below this."""
+        space = 1
+        for size, table in self._steps():
+            space = (space if table is None else max(len(table), 1)) * size
+        return space
+
+    def keys(self, fields: Sequence[Seen], *, learn: bool = False) -> IntArray:
+        """A key for each place, (most codes that a field has at one, n_places).
+
+        With `learn`, these are the training data.
+        """
+        shape = max(len(codes) for codes, _ in fields), len(fields[0][1])
+        keys = np.zeros(shape, dtype=np.int64)
         replaced, space = 0, 1
-        for column, size in zip(codes, self.sizes, strict=True):
+        for (codes, places), size in zip(fields, self.sizes, strict=True):
             if space * size >= LARGEST:
                 if learn:
                     self.seen.append(np.unique(keys[keys >= 0]))
                 keys = ranks(self.seen[replaced], keys)
                 space = max(len(self.seen[replaced]), 1)
                 replaced += 1
-            absent = (keys < 0) | (column < 0)
-            keys = keys * size + column
-            keys[absent] = ABSENT
+            key_kernels.combine(codes, places, size, keys)
             space *= size
-        # Set at the end, since several threads may ask at once.
-        self.space = space
         return keys
 
     def codes(self, key: int) -> list[int]:
         """The codes of a key."""
-        space, replaced, steps = 1, 0, []
+        codes = []
+        for size, table in reversed(list(self._steps())):
+            key, code = divmod(key, size)
+            codes.append(code)
+            key = key if table is None else int(table[key])
+        return codes[::-1]
+
+    def _steps(self) -> Iterator[tuple[int, IntArray | None]]:
+        """The size of each field, and the table by which the digits before it are replaced."""
+        space, replaced = 1, 0
         for size in self.sizes:
             table = None
             if space * size >= LARGEST:
                 table, replaced = self.seen[replaced], replaced + 1
                 space = max(len(table), 1)
-            steps.append((size, table))
+            yield size, table
             space *= size
-        codes = []
-        for size, table in reversed(steps):
-            key, code = divmod(key, size)
-            codes.append(code)
-            key = key if table is None else int(table[key])
-        return codes[::-1]
 
 
 def ranks(table: IntArray, keys: IntArray) -> IntArray:
@@ -101,18 +114,27 @@ class KeyTable:
 
     @cached_property
     def _dense(self) -> NDArray[np.int32] | None:
-        """A number for every possible key, where that is small; its last entry serves -1."""
+        """A number for every possible key, where that is small."""
         if self.space > 8 * len(self.known) + 2**16:
             return None
-        dense = np.full(self.space + 1, ABSENT, dtype=np.int32)
+        dense = np.full(self.space, ABSENT, dtype=np.int32)
         dense[self.known] = self.numbers
         return dense
 
+    @cached_property
+    def _index(self) -> tuple[IntArray, int]:
+        """Where keys with the same upper bits begin, about four of them, and the lower bits."""
+        shift = max(self.space.bit_length() - (len(self.known) // 4).bit_length(), 0)
+        starts = np.empty(((self.space - 1) >> shift) + 2, dtype=np.int64)
+        key_kernels.index(self.known, shift, starts)
+        return starts, shift
+
     def attributes(self, keys: IntArray) -> NDArray[np.int32]:
         """The attribute of each key."""
+        found = np.empty(keys.shape, dtype=np.int32)
+        flat = keys.reshape(-1), found.reshape(-1)
         if self._dense is not None:
-            return self._dense[keys]
-        places = ranks(self.known, keys)
-        found = self.numbers[places] if len(self.numbers) else np.empty(keys.shape, np.int32)
-        found[places < 0] = ABSENT
+            key_kernels.numbers_of_all(flat[0], self._dense, flat[1])
+        else:
+            key_kernels.numbers(flat[0], *self._index, self.known, self.numbers, flat[1])
         return found
