@@ -154,7 +154,7 @@ class TagSet:
 
     def named(self, numbers: IntArray) -> list[str]:
         """The tags of numbers."""
-        return [self.names[number] for number in numbers.tolist()]
+        return list(map(self.names.__getitem__, numbers.tolist()))
 
     def _refuse(self, tag: str, place: str) -> None:
         raise ValueError(
