@@ -3,22 +3,21 @@
 import contextlib
 import doctest
 import io
-import pkgutil
 import re
 import runpy
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-import partita
 from partita import samples
 from partita.cli import main
+from partita.label.server import LabelServer
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -30,7 +29,11 @@ PAGES = [
     *sorted(page for page in DOCS.rglob("*.md") if page.with_suffix(".py") not in TUTORIALS),
 ]
 FENCE = re.compile(
-    r"^(<!-- (?:not run|needs): [^\n]*-->\n)?```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL
+    r"^(<!-- (?:not run|needs|run with threads): [^\n]*-->\n)?```(\w*)\n(.*?)^```",
+    re.MULTILINE | re.DOTALL,
+)
+NOT_RUN = re.compile(
+    r"<!-- not run: (an installation|a cluster|reads .* not part of the package.*) -->\n"
 )
 NEEDS = re.compile(r"<!-- needs: (.*) -->\n")
 INDENTED = re.compile(r"^ {4,}(?:\$ )?(?:partita|pip) ", re.MULTILINE)
@@ -63,7 +66,12 @@ def data(tmp_path, monkeypatch):
     write("expectations.txt", ["w=the DET=1.0\n", "w=saw VERB=0.8 NOUN=0.2\n"])
     write("dictionary.txt", ["the DET\n", "a DET\n", "saw VERB NOUN\n"])
     write("template.txt", ["U00:%x[0,0]\n", "U01:%x[-1,0]\n", "B\n"])
-    for name in ("rules.txt", "my.rules"):
+    for name in ("ann.txt", "bob.txt"):
+        write(name, half_labelled(sentences, known=name[0]))
+    for part in ("train", "dev"):
+        shutil.copy(f"{part}.conllu", f"en_ewt10-{part}.conllu")
+    monkeypatch.setattr(LabelServer, "run", answer_and_end)
+    for name in ("rules.txt", "my.rules", "english-rules.txt"):
         shutil.copy(samples.path("arc-rules.txt"), name)
     for part in ("train", "dev"):
         pairs = samples.path(f"bitext-{part}.txt").read_text().splitlines()[:N_SENTENCES]
@@ -74,6 +82,25 @@ def data(tmp_path, monkeypatch):
         for side, language in enumerate(("en", "de")):
             write(f"{part}.{language}", [pair.split(" ||| ")[side] + "\n" for pair in pairs])
     return tmp_path
+
+
+def answer_and_end(server):
+    """In place of serving the page until Ctrl-C: a few words are told their tags, if it asks."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    server._socket.close()
+    sitting = server.sitting
+    for tag in {"NOUN", "VERB"}.intersection(sitting.task.about()["labels"]):
+        question = sitting.question("a")
+        told = {(slot["word"], slot["kind"]): tag for slot in question["slots"]}
+        sitting.answer("a", tag, question["sentence"], told, 1.0)
+
+
+def half_labelled(sentences, known):
+    """Words with tags in columns; those without the letter `known` have none that is known."""
+    for sentence in sentences:
+        for word, tag in zip(sentence.column("FORM"), sentence.column("UPOS"), strict=True):
+            yield f"{word}\t{tag if known in word else '?'}\n"
+        yield "\n"
 
 
 def blocks(path):
@@ -94,7 +121,9 @@ def run(page):
     """The blocks of a page are one program; those with prompts show what they print."""
     names = {}
     for mark, language, block in FENCE.findall(page.read_text()):
-        if mark and not is_there(mark):
+        if "run with threads" in mark:
+            block = block.replace("ray:2", "2").replace('workers="2"', "workers=2")
+        elif mark and not is_there(mark):
             continue
         if language == "python" and block.startswith(">>>"):
             runner = doctest.DocTestRunner(optionflags=FLAGS)
@@ -126,6 +155,9 @@ def run_command(line):
     # The fixture has the files that this would copy, in small.
     if not words or words[:3] == ["python", "-m", "partita.samples"]:
         return
+    if words[0] == "printf":
+        Path(words[-1]).write_text(words[1].encode().decode("unicode_escape"))
+        return
     assert words[0] == "partita", f"{line!r}: mark the block as <!-- not run: the reason -->"
     output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     arguments, _, target = (words[1:], None, None)
@@ -143,9 +175,17 @@ def run_command(line):
 
 
 def test_a_block_that_is_not_run_says_why():
-    for page in PAGES:
-        for mark, _, _ in FENCE.findall(page.read_text()):
-            assert not mark or len(mark) > len("<!-- not run:  -->\n"), page
+    """And there are no more of them, nor other reasons, than README and the first page say."""
+    marks = [mark for page in PAGES for mark, _, _ in FENCE.findall(page.read_text())]
+    not_run = [mark for mark in marks if "not run" in mark]
+    for mark in not_run:
+        assert NOT_RUN.fullmatch(mark), mark
+    beside_others = [mark for mark in marks if NEEDS.fullmatch(mark) and "," in mark]
+    assert (len(not_run), len(beside_others)) == (6, 3)
+    for page in (ROOT / "README.md", DOCS / "index.md"):
+        text = " ".join(page.read_text().split())
+        assert "six that install something, start a cluster or read corpora" in text
+        assert "three beside other libraries where those are installed" in text
 
 
 def test_commands_stand_in_fences():
@@ -162,6 +202,19 @@ def test_tutorials_print_what_their_pages_say(script, tmp_path, monkeypatch):
     written = tool["page"](script, tmp_path)
     difference = tool["difference"](written, script.with_suffix(".md").read_text())
     assert not difference, f"{difference}; if that is right, run: make tutorials"
+
+
+def test_docstrings_become_markdown():
+    """Options with their types, and `<` as such; a class of options is shown as it is in memory."""
+    griffe = pytest.importorskip("griffe")
+    tool = runpy.run_path(str(DOCS / "tools" / "docstrings.py"))
+    text = "Parameters\n----------\nl2, l1 : a number; default 0\n    For <*, tag> or `<s>`."
+    shown = "**Parameters**\n\n- `l2`, `l1` : a number; default 0:\n    For &lt;*, tag> or `<s>`."
+    assert tool["markdown"](text) == shown
+    source = ROOT / "src"
+    loaded = griffe.load("partita.estimators.groups", search_paths=[str(source)])
+    assert tool["is_declared"](loaded["Penalties"])
+    assert "l2 : " in tool["written"](loaded["Penalties"])
 
 
 @pytest.mark.slow
@@ -225,30 +278,3 @@ def test_every_line_of_the_sources_has_a_place_and_a_test():
         if what != "what":
             assert re.search(r"`[\w/-]+\.(py|md)`", where), f"{what}: no file"
             assert re.search(r"`(\w+/test_\w+\.py|make bench-\w+)", test), f"{what}: no test"
-
-
-def test_the_layers_have_reference_pages():
-    folders = {path.name for path in (ROOT / "src" / "partita").iterdir() if path.is_dir()}
-    for folder in folders - {"__pycache__", "kernels", "demo"}:
-        assert (DOCS / "reference" / f"{folder}.md").exists(), f"{folder} has no reference page"
-
-
-def test_every_public_name_is_in_the_reference():
-    """What packages export, and all of the layers that a user builds grammars with."""
-    pages = "\n".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
-    shown = set(re.findall(r"^::: ([\w.]+)", pages, re.MULTILINE))
-    for package in pkgutil.walk_packages(partita.__path__, "partita."):
-        layer = package.name.split(".")[1]
-        if layer in ("kernels", "cli", "demo", "__main__") or package.name in shown:
-            continue
-        if package.ispkg:
-            module = import_module(package.name)
-            found = {name: getattr(module, name) for name in getattr(module, "__all__", ())}
-            homes = {(getattr(each, "__module__", None), name) for name, each in found.items()}
-        elif layer in ("grammars", "baselines"):
-            homes = {(package.name, package.name)}
-        else:
-            continue
-        for home, name in homes:
-            is_ours = home is not None and home.startswith("partita")
-            assert not is_ours or shown & {home, f"{home}.{name}"}, f"{home}.{name} is not shown"

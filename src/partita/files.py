@@ -1,12 +1,13 @@
 """Files in and out: a write replaces the old file at once or not at all."""
 
 import contextlib
+import errno
 import glob
 import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ StrPath = str | os.PathLike[str]
 
 PARTIAL = ".partial"
 """What the name of a file ends in while it is written."""
+IS_FOLDER = "it is a folder; give the name of a file"
 LOCK = ".lock"
 """The file that a process holds as long as it uses a folder."""
 
@@ -22,10 +24,12 @@ class atomic_writer:  # noqa: N801 (used like a function, as `open` is)
     """A binary file that replaces `path` if the block ends well, and vanishes if it does not.
 
     What a killed process left behind of the same file is removed first. A link is followed; what
-    is no plain file, such as a pipe or /dev/null, is written to as it is.
+    is no plain file, such as a pipe or /dev/null, is written to as it is. Errors of the system name
+    the path, and not what the file is called while it is written.
     """
 
     def __init__(self, path: StrPath) -> None:
+        self._name = os.fspath(path)
         self._path = Path(os.path.realpath(path))
 
     def __enter__(self) -> Any:
@@ -33,17 +37,26 @@ class atomic_writer:  # noqa: N801 (used like a function, as `open` is)
         if _is_special(self._path):
             self._file: Any = open(self._path, "wb")
             return self._file
+        self._check_place()
         remove_partial_files(self._path)
-        handle, self._temporary = _made_partial(self._path)
+        with self._naming_the_path():
+            handle, self._temporary = _made_partial(self._path)
         self._file = os.fdopen(handle, "wb")
         return self._file
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if kind is not None and isinstance(error, OSError) and error.filename is None:
+            error.filename = self._name
+        with self._naming_the_path():
+            self._finish(kind is None)
+
+    def _finish(self, is_whole: bool) -> None:
+        """Put the file into its place if it is whole, or remove what there is of it."""
         if self._temporary is None:
             self._file.close()
             return
         try:
-            if kind is None:
+            if is_whole:
                 self._file.flush()
                 os.fsync(self._file.fileno())
                 os.chmod(self._temporary, 0o666 & ~_umask())
@@ -56,14 +69,33 @@ class atomic_writer:  # noqa: N801 (used like a function, as `open` is)
                 self._file.close()
             Path(self._temporary).unlink(missing_ok=True)
 
+    def _check_place(self) -> None:
+        """That there is a folder for the file, and not one in its place."""
+        if self._path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, IS_FOLDER, self._name)
+        if not self._path.parent.exists():
+            raise FileNotFoundError(errno.ENOENT, _no_folder(self._path.parent), self._name)
+
+    @contextlib.contextmanager
+    def _naming_the_path(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno is None:
+                raise
+            raise OSError(error.errno, error.strerror, self._name) from None
+
 
 def check_outputs(
-    outputs: Mapping[str, StrPath | None], inputs: Mapping[str, StrPath | None] | None = None
+    outputs: Mapping[str, StrPath | None],
+    inputs: Mapping[str, StrPath | None] | None = None,
+    staged: Collection[str] = (),
 ) -> None:
     """Before hours of work: every output can be written, and none is an input or another output.
 
     The names say what each file is for, in messages; a file that is None is not wanted. What
-    killed processes left behind of the outputs is removed.
+    killed processes left behind of the outputs is removed. Outputs that are `staged` are
+    written to the name with .2, .3 and so on behind it, too, which may be no other file either.
 
     >>> check_outputs({"the model": "a.model"}, {"the training data": "./a.model"})
     Traceback (most recent call last):
@@ -80,8 +112,39 @@ def check_outputs(
                     f"{what} would be written to {os.fspath(path)}, which is {other}; expected "
                     "a file of its own. Give another name."
                 )
+            if what in staged:
+                _check_stages(what, path, other, its_path)
+            if other in staged:
+                _check_stages(other, its_path, what, path)
         _check_output(what, path)
         taken.append((what, path))
+
+
+def _check_stages(what: str, path: StrPath, other: str, its_path: StrPath) -> None:
+    """An error if a later stage of a file would be another file."""
+    start = f"{os.path.realpath(path)}."
+    number = os.path.realpath(its_path).removeprefix(start)
+    there = (each for each in glob.glob(f"{glob.escape(start)}*") if each[len(start) :].isdigit())
+    if number.isdigit() or any(_is_same(each, its_path) for each in there):
+        raise ValueError(
+            f"{what} would be written to {os.fspath(path)}, and in later stages of the training to "
+            f"{os.fspath(path)}.2 and so on, of which {os.fspath(its_path)} is {other}; expected "
+            "files of their own. Give another name."
+        )
+
+
+def check_folder(what: str, path: StrPath) -> None:
+    """Before hours of work: a folder that is there, or one that can be made."""
+    place = Path(os.path.realpath(path))
+    there = next(each for each in (place, *place.parents) if each.exists())
+    if not there.is_dir():
+        raise ValueError(
+            f"{what} is {os.fspath(path)}, and {there} is a file; expected a folder, or a name "
+            "that is free for one. Give another name."
+        )
+    problem = _problem_of_folder(there)
+    if problem is not None:
+        raise ValueError(f"{what} is {os.fspath(path)}: {problem}.")
 
 
 def remove_partial_files(path: StrPath) -> None:
@@ -139,7 +202,7 @@ def _made_partial(path: Path) -> tuple[int, str]:
 def _check_output(what: str, path: StrPath) -> None:
     place = Path(os.path.realpath(path))
     if place.is_dir():
-        problem: str | None = "it is a folder; give the name of a file"
+        problem: str | None = IS_FOLDER
     elif _is_special(place):
         problem = None if os.access(place, os.W_OK) else "it cannot be written to"
     else:
@@ -149,10 +212,14 @@ def _check_output(what: str, path: StrPath) -> None:
         raise ValueError(f"{what} cannot be written to {os.fspath(path)}: {problem}.")
 
 
+def _no_folder(folder: Path) -> str:
+    return f"there is no folder {folder}; make it first, or correct the path"
+
+
 def _problem_of_folder(folder: Path) -> str | None:
     """Why a file cannot be made in a folder; None if it can."""
     if not folder.exists():
-        return f"there is no folder {folder}; make it first, or correct the path"
+        return _no_folder(folder)
     try:
         # Permissions alone do not tell: a disk may be full or mounted for reading only.
         with tempfile.TemporaryFile(dir=folder) as file:

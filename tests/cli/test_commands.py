@@ -23,6 +23,17 @@ def test_from_file_to_tags(run, kind):
     assert "Read raw.txt: 2 sentences, 6 words" in err
 
 
+def test_patterns_stand_for_their_files(run, files, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.conllu").write_bytes((files / "train.conllu").read_bytes())
+    line = "train hmm {0}/*.conllu --held-out {0}/[b].conllu -o {0}/m".replace("{0}", "{folder}")
+    status, _, err = run(line, folder=tmp_path)
+    assert status == 0, err
+    reads = [text for text in err.split("\n") if text.startswith("Read ")]
+    assert [text.split(":")[0][-8:] for text in reads] == ["a.conllu", "b.conllu", "b.conllu"]
+    assert run("predict {folder}/m {folder}/a*", folder=tmp_path)[0] == 0
+
+
 @pytest.mark.parametrize("kind", ["tagger", "hmm"])
 def test_conllu_keeps_everything_else(run, files, kind):
     status, out, _ = run(f"predict {kind}.model train.conllu")
@@ -103,6 +114,19 @@ def test_more_sequences_than_there_are(run, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["tagger", "hmm"])
+def test_tags_drawn_without_replacement(run, tmp_path, kind):
+    (tmp_path / "one").write_text("barks\n")
+    n_tags = 4
+    line = f"predict {kind}.model {{path}} --sample {n_tags + 1} --no-replace"
+    status, out, _ = run(line, path=tmp_path / "one")
+    assert status == 0
+    _, _, *drawn, missing = out.split()
+    assert (len(set(drawn)), missing) == (n_tags, "_")
+    _, out, _ = run(f"predict {kind}.model {{path}} --sample 1", path=tmp_path / "one")
+    assert len(out.split()) == 3
+
+
+@pytest.mark.parametrize("kind", ["tagger", "hmm"])
 def test_tags_that_are_fixed(run, tmp_path, kind):
     (tmp_path / "fixed").write_text("the ?\ndog VERB\n\nbarks ?\n")
     status, out, _ = run(f"predict {kind}.model {{path}} --fixed 1", path=tmp_path / "fixed")
@@ -151,10 +175,13 @@ def test_chunks_in_another_scheme(run, tmp_path):
     assert [line.split()[-1] for line in out.split("\n")[:2]] == ["I-NP", "I-NP"]
 
 
-def test_words_alone(run, tmp_path):
+@pytest.mark.parametrize(
+    "options", ["--n-restarts 2", "--features usual --optimiser em --max-iterations 3"]
+)
+def test_words_alone(run, tmp_path, options):
     model = tmp_path / "induced.model"
-    line = "train hmm --unlabelled raw.txt --n-tags 2 --n-restarts 2 -o {model}"
-    assert run(line, model=model)[0] == 0
+    line = "train hmm --unlabelled raw.txt --n-tags 2 -o {model} "
+    assert run(line + options, model=model)[0] == 0
     status, out, _ = run("evaluate {model} train.conllu --many-to-one", model=model)
     assert status == 0
     assert "many-to-one accuracy" in out

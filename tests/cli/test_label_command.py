@@ -53,7 +53,6 @@ def ended(process, number):
         ((), "there are no tags to choose from; name them"),
         (("--tags", "A"), "there is one tag, A, and nothing to choose"),
         (("--tags", "A,B", "--n-words", "0"), "--n-words is 0; expected 1 or more"),
-        (("--tags", "A,B", "-o", "-"), "standard output; expected a file"),
         (("--trees",), "this seems to be plain text, which has no tags"),
         (("--tags", "A,B", "--merge", "other.txt"), "expected the same sentences"),
         (("--tags", "A,B", "-o", "there.txt"), "is there, but there.txt.journal is not"),
@@ -82,6 +81,19 @@ def test_plain_text_is_judged_by_columns(raw):
     options = build_parser().parse_args([*given, "--held-out", "judges.txt"])
     task = _task(read_sentences(raw), options)
     assert task.held_out(task.learn([[None] * 3, [None] * 3, [None] * 4])) in (0.0, 1 / 3, 2 / 3)
+
+
+def test_plain_text_begins_with_a_model_of_columns(raw):
+    """The words had another name where the model learnt, as in a file that the page wrote."""
+    from partita.cli.label import _task
+    from partita.cli.parser import build_parser
+
+    raw.with_name("labelled.txt").write_text("the\tDET\ndog\tNOUN\n\na\tDET\ncat\t?\n")
+    assert main(["train", "tagger", "labelled.txt", "-o", "pos.model"]) == 0
+    given = ["label", str(raw), "--model", "pos.model", "--held-out", "labelled.txt"]
+    task = _task(read_sentences(raw), build_parser().parse_args([*given, "-o", "out.txt"]))
+    written, _ = task.written([["DET", None, None], [None] * 3, [None] * 4])
+    assert list(written[0].columns.values()) == [("the", "dog", "barks"), ("DET", "?", "?")]
 
 
 @pytest.mark.slow

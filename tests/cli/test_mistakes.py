@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -21,6 +22,7 @@ FILES = {
     "sum": b"w=dog NOUN=0.5 VERB=0.1\n",
     "number": b"w=dog NOUN=half\n",
     "dictionary": b"dog NOUN\ncat\n",
+    "rules": b"NOUN <- VERB left 0.3\n",
     "weights": b"1\nx\n",
     "few": b"1\n",
     "bad.tpl": b"U00:%x[0]\n",
@@ -41,6 +43,17 @@ MISTAKES = [
     ("train hmm --unlabelled raw.txt -o m", "n_tags"),
     ("train hmm train.conllu --alpha -1 -o m", "alpha is -1"),
     ("train hmm train.conllu --dictionary {0}/dictionary -o m", "dictionary, line 2: found 'cat'"),
+    (
+        "train tagger train.conllu --unlabelled raw.txt -o m",
+        "--unlabelled is raw.txt, from which nothing would be learnt without --entropy-weight, "
+        "--share-weight or --constraints; expected both or neither.",
+    ),
+    ("train segmenter train.conllu --unlabelled raw.txt -o m", "learnt without --entropy-weight;"),
+    ("train parser train.conllu --unlabelled raw.txt -o m", "without --entropy-weight or --rules"),
+    ("train parser train.conllu --rule-share 0.5 -o m", "which changes nothing without --rules"),
+    ("train parser x --rules {0}/rules --rule-share 0.5 -o m", "have targets of their own"),
+    ("train tagger train.conllu --n-steps 5 -o m", "n_steps is 5, which changes nothing without"),
+    ("train hmm train.conllu --l2 5 -o m", "l2 is 5.0, which changes nothing without features"),
     ("train tagger train.conllu -o {0}/none/m", "there is no folder"),
     ("train tagger train.conllu -o {0}", "it is a folder; give the name of a file"),
     ("train tagger train.conllu -o train.conllu", "would be written to train.conllu, which is an"),
@@ -50,6 +63,18 @@ MISTAKES = [
     ),
     ("train hmm x -o m --checkpoint m", "would be written to m, which is what --output"),
     ("train hmm x -o m --log {0}/none/log", "there is no folder"),
+    ("train hmm t*.conllu -o train.conllu", "would be written to train.conllu, which is an input"),
+    ("train hmm x -o m.2 --checkpoint m", "in later stages of the training to m.2 and so on"),
+    (
+        "train hmm x -o m --log -",
+        "--log is -, which is standard output; expected the name of a file",
+    ),
+    ("train hmm *.none -o m", "no file matches '*.none'; expected at least one. Check the path"),
+    (
+        "predict hmm.model t*.??*",
+        "'t*.??*' matches 3 files (tagger.model train.conllu ...); expect",
+    ),
+    ("train tagger train.conllu -o m --cache train.txt", "train.txt is a file; expected a folder"),
     ("predict tagger.model raw.txt -o raw.txt", "would be written to raw.txt, which is an input"),
     ("evaluate tagger.model train.conllu --diagram tagger.model", "what --diagram names would"),
     ("train tagger none.conllu -o m", "none.conllu: No such file or directory."),
@@ -139,6 +164,7 @@ def test_one_message_and_nothing_written(line, message, run, files, broken):
         ("train tagger train.conllu -o m --l3 1", "unrecognized arguments: --l3 1"),
         ("train tagger train.conllu -o m --max 1", "unrecognized arguments: --max 1"),
         ("predict tagger.model", "arguments are required: INPUT"),
+        ("train tagger x -o -", "argument -o/--output: - came, which is standard output; expected"),
     ],
 )
 def test_arguments_that_are_wrong(line, message, capsys):
@@ -156,6 +182,50 @@ def test_interrupts(run, monkeypatch):
     status, out, err = run("predict tagger.model raw.txt")
     assert (status, out) == (1, "")
     assert err == "partita: interrupted; nothing was written.\n"
+
+
+def test_messages_are_not_among_results_where_standard_error_is_closed(files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["predict", "hmm.model", "raw.txt"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("the\tDET\n")
+    assert "Read" not in out
+    assert main(["predict", "hmm.model", "none"]) == 2
+    with pytest.raises(SystemExit) as error:
+        main(["juggle"])
+    assert error.value.code == 2
+    assert sys.stderr is None
+
+
+def test_results_have_somewhere_to_go(run, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["evaluate", "hmm.model", "train.conllu"]) == 2
+    assert "standard output is closed" in capsys.readouterr().err
+
+
+def test_a_model_for_which_there_is_no_room_is_kept_elsewhere(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    status, _, err = run("train hmm train.conllu -o /dev/full")
+    assert status == 2
+    assert "the model could not be written to /dev/full (No space left on device)." in err
+    (kept,) = tmp_path.glob("partita-*/full")
+    assert f"It is in {kept} instead" in err
+    assert run(f"predict {kept} raw.txt")[0] == 0
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    assert "it is lost" in run("train hmm train.conllu -o /dev/full")[2]
+
+
+def test_no_room_for_results(run, files, monkeypatch):
+    status, _, err = run("predict hmm.model raw.txt -o /dev/full")
+    assert status == 2
+    assert "partita: /dev/full: No space left on device. Make room, or give another file." in err
+    message = "partita: standard output: No space left on device. Make room, or give another file."
+    for arguments in (["--help"], ["inspect", "hmm.model"]):
+        with open("/dev/full", "w") as full:
+            line = [sys.executable, "-m", "partita", *arguments]
+            done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, cwd=files)
+        assert (done.returncode, done.stderr.strip()) == (2, message)
 
 
 def test_a_model_is_written_though_all_streams_are_closed(files, tmp_path, monkeypatch):
@@ -195,6 +265,26 @@ def test_an_interrupted_training_keeps_what_it_has(run, tmp_path, monkeypatch):
     assert status == 1
     assert "Interrupted (Ctrl-C) after 3 iterations" in err
     assert (tmp_path / "m").exists()
+
+
+def test_a_training_that_learnt_nothing_writes_nothing(run, tmp_path, monkeypatch):
+    """What was there before, such as the model of yesterday, stays."""
+    from partita.training.optimisers.lbfgs import LBFGS
+
+    original = LBFGS.start
+
+    def start(self, *arguments):
+        signal.raise_signal(signal.SIGINT)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(LBFGS, "start", start)
+    path = tmp_path / "m"
+    path.write_text("yesterday")
+    status, _, err = run("train tagger train.conllu -o {path}", path=path)
+    assert status == 1
+    assert "Interrupted (Ctrl-C) before the first iteration" in err
+    assert err.endswith("partita: interrupted, and nothing was learnt; nothing was written.\n")
+    assert path.read_text() == "yesterday"
 
 
 def test_an_option_that_is_nearly_right(capsys):

@@ -136,8 +136,10 @@ def test_all_that_can_be_asked(run, tmp_path):
 
 def test_more_trees_than_there_are(run, tmp_path):
     (tmp_path / "one.conllu").write_text(conllu(["dogs/NOUN/0/root"]).replace("1-2", "1-1"))
-    status, out, _ = run("predict parser.model {path} --k-best 2", path=tmp_path / "one.conllu")
+    line = "predict parser.model {path} --k-best 2 --sample 2 --no-replace"
+    status, out, _ = run(line, path=tmp_path / "one.conllu")
     assert status == 0
+    assert "Sample1=0|Sample2=_\n" in out
     assert "Best1=0|Best1LogProbability=0|Best2=_|Best2LogProbability=-inf" in out
 
 
@@ -350,7 +352,7 @@ MISTAKES = [
     ("predict parser.model bare.conllu --k-best 0", "--k-best is 0; expected 1 or more"),
     ("predict parser.model bare.conllu --sample 0", "--sample is 0; expected 1 or more"),
     ("predict parser.model bare.conllu --tag-column X", "--tag-column is for taggers"),
-    ("predict tagger.model bare.conllu --sample 3", "--sample is for parsers"),
+    ("predict parser.model bare.conllu --no-replace", "--no-replace came without --sample"),
     ("predict heads.model bare.conllu --label-probability", "this parser has no labels"),
     ("predict parser.model bare.conllu --required {0}/arc", "arc, line 2: found the arc from 9"),
     ("predict parser.model bare.conllu --required {0}/line", "line, line 1: found '1 2'"),

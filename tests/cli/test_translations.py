@@ -1,5 +1,6 @@
 """Translators from the command line: two files or one, questions, and what goes wrong."""
 
+import json
 import shlex
 
 import pytest
@@ -50,6 +51,20 @@ def test_a_line_for_each_line(run, grammar):
     assert "1 empty lines" in err
 
 
+def test_of_a_bitext_the_sources_are_translated(run):
+    status, out, err = run("predict itg.model both.txt")
+    assert (status, out) == (0, run("predict itg.model a.fr")[1])
+    assert err.count("Lines are source ||| target: translating their sources\n") == 1
+
+
+def test_scores_as_json(run):
+    status, out, _ = run("evaluate itg.model both.txt --json")
+    found = json.loads(out)
+    assert status == 0
+    assert found["parts"]["score"] == pytest.approx(found["bleu"])
+    assert len(found["parts"]["precisions"]) == 4
+
+
 def test_long_lines_can_be_skipped(run):
     _, out, err = run("predict itg.model ugly.fr --long skip")
     assert out.split("\n")[3] == ""
@@ -72,6 +87,10 @@ def test_more_than_one_answer(run):
     assert out.count("\n") == 3 * len(bitext()[0])
     _, out, _ = run("predict itg.model ugly.fr --drawn 2")
     assert [line[0] for line in out.splitlines()] == list("001122")
+    _, out, _ = run("predict itg.model a.fr --drawn 3 --no-replace")
+    assert len(set(out.splitlines())) == 3 * len(bitext()[0])
+    status, _, err = run("predict itg.model a.fr --no-replace")
+    assert (status, "--no-replace came without --drawn" in err) == (2, True)
     _, out, _ = run("predict itg.model a.fr --log-probability --decoder risk --n-samples 20")
     assert " ||| -" in out.split("\n")[0]
 

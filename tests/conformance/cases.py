@@ -69,6 +69,24 @@ def batch(list_of_scores):
     return list(list_of_scores)
 
 
+def magnified(case, rng):
+    """Scores of a small sentence with large ones among them, in one of several ways."""
+    sizes = [size for size in case.sizes if size <= (8 if case.name == "forest" else 3)]
+    base = case.random_scores(rng, int(rng.choice(sizes)))
+    vector, size = flat(base), 10.0 ** rng.choice([10, 12, 15, 16, 17, 20, 100, 300, 307])
+    signs = rng.integers(-1, 2, size=vector.size)
+    return like(
+        base,
+        [
+            lambda: vector * size,
+            lambda: vector + size,
+            lambda: vector + size * signs,
+            lambda: vector + size * signs * (rng.random(vector.size) < 0.3),
+            lambda: rng.choice([size, -size, -np.inf, 0.0, 3.0], size=vector.size),
+        ][rng.integers(5)](),
+    )
+
+
 def padded(arrays, part_array, places, n_padded):
     """One array for all sentences, with word i of sentence b at places[b][i], NaN elsewhere."""
     shape = part_array.shape(n_padded)

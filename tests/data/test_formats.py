@@ -28,6 +28,12 @@ PLAIN = "Dogs bark\nCats sleep all day\n"
         ("\n\n" + PLAIN, "plain"),
         ("Dogs bark\n\nCats sleep all day\n\nWe do not\n", "plain"),
         ("Dogs bark\n", "plain"),
+        ("Dogs bark .\n\nCats sleep .\n\nCows moo .\n\n", "plain"),
+        ("Dogs bark\n \nCats sleep\n", "plain"),
+        ("Dogs NNS\n\nCats NNS\n", "columns"),
+        ("Dogs NNS\nbark VBP\n. .\n\nCats\nsleep VBP\nlong\n", "columns"),
+        ("Dogs bark all day\nand all night .\n\nCats do not\n", "plain"),
+        ("-DOCSTART- -X-\n", "plain"),
     ],
 )
 def test_guesses(text, format):

@@ -1,8 +1,11 @@
 """Files that are damaged, or made to do harm: a message with file and line, and nothing else."""
 
+import bz2
 import gzip
 import io
+import lzma
 import sys
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -17,6 +20,7 @@ from partita.data.columns import read_columns, write_columns
 from partita.data.conllu import features, parse_conllu, read_conllu, with_misc
 from partita.data.constraints import parse_constraints, read_constraints
 from partita.data.dependencies import tree_heads
+from partita.data.files import SentenceFiles
 from partita.data.formats import read_sentences
 from partita.data.plain import read_plain
 from partita.data.sentences import Sentence
@@ -77,6 +81,53 @@ def test_any_changed_byte_of_gzip(tmp_path_factory, data):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_text(tmp_path / "absent.gz")
+
+
+def test_gzip_under_another_name(tmp_path):
+    text = b"the DT\ndog NN\n\n"
+    path = tmp_path / "data.txt"
+    path.write_bytes(gzip.compress(text * 2) + gzip.compress(text))
+    assert read_text(path) == text.decode() * 3
+    assert len(SentenceFiles(path).blocks) == 1
+    path.write_bytes(gzip.compress(text)[:-4])
+    message = error_of(read_text, path)
+    assert "cannot be decompressed" in message
+    assert "since it begins like one" in message
+
+
+@pytest.mark.parametrize("size", [1, 5, 10**6])
+def test_gzip_on_standard_input(monkeypatch, size):
+    """Whatever a pipe has at first."""
+    buffer = io.BytesIO(gzip.compress(b"the DT\n"))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Slow(buffer, size), closed=False))
+    assert read_text("-") == "the DT\n"
+
+
+class Slow:
+    def __init__(self, stream, most):
+        self.stream, self.most = stream, most
+
+    def read(self, size):
+        return self.stream.read(min(size, self.most))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (bz2.compress(b"a"), "bzip2 wrote it; decompress it first"),
+        (lzma.compress(b"a"), "xz wrote it; decompress it first"),
+        ("Häuser".encode("utf-16"), "it seems to be UTF-16; convert it"),
+    ],
+)
+def test_what_is_no_text(tmp_path, data, message):
+    path = tmp_path / "data"
+    path.write_bytes(data)
+    assert message in error_of(read_text, path)
+
+
+def test_a_list_of_files_is_no_file():
+    with pytest.raises(TypeError, match="type list came; expected the name of one file"):
+        read_sentences(["a.conllu"])
 
 
 def test_a_gzip_bomb(tmp_path, monkeypatch):

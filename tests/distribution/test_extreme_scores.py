@@ -6,6 +6,7 @@ those of structures that are as good as the best up to that.
 """
 
 import math
+import weakref
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import partita as pt
-from cases import CASES, flat, like
+from cases import CASES, flat, like, magnified
 
 EXTREMES = [0.0, 1.0, 700.0, 1e15, 1.5e15, 1e16, 1e17, 1e100, 1e300, 1e308, 5e-324, 1.7976931e308]
 SCORES = st.sampled_from([*EXTREMES, *[-x for x in EXTREMES], -math.inf]) | st.floats(
@@ -234,12 +235,107 @@ def test_lost_digits_are_said_to_be_lost():
     p = pt.LinearChain(np.array([[1e20, 1e20], [0.0, 0.0]]), np.array([[1e20, 0.0], [0.0, 1e20]]))
     assert p.log_prob([0, 0]) == pytest.approx(-np.log(2))
     p = pt.LinearChain(np.array([[1e20, 0.0], [0.0, 1e20]]), np.array([[0.0, 0.0], [1e20, 1.0]]))
-    with pytest.raises(ValueError, match=r"the entropy of sentence 0 .* add up to 1e\+20"):
-        p.entropy  # noqa: B018
-    with pytest.raises(ValueError, match="the log-probability of sentence 0"):
-        p.log_prob([0, 1])
+    assert p.log_prob([0, 1]) == p.entropy == 0.0
+    assert p.log_prob([1, 1]) == -1e20
     with pytest.raises(ValueError, match="a max-marginal is beyond the largest double"):
         pt.LinearChain(np.array([[1e308], [1e308]]), np.zeros((1, 1))).max_marginals  # noqa: B018
+
+
+def test_sums_that_cancel_keep_their_digits():
+    graph = pt.Hypergraph([0, 1, 2, 2, 3], [[], [0], [1], [1], [2]], 3)
+    p = pt.HypergraphDistribution(graph, [1e17, 0.0, 0.0, 3.0, -1e17])
+    assert p.log_partition == pytest.approx(np.log(1 + np.exp(3.0)), abs=1e-12)
+    np.testing.assert_allclose(p.marginals[2], 1 / (1 + np.exp(3.0)), atol=1e-12)
+    assert p.best_score == 3.0
+    assert p.max_marginals.tolist() == [3.0, 3.0, 0.0, 3.0, 3.0]
+    # The first tag's 1e17 is in no good sequence.
+    unary = np.array([[1e17, 0.0, 3.0], [0.0, 0.0, 0.0]])
+    pairwise = np.where(np.arange(3)[:, None] == 0, -1e18, np.zeros(3))
+    p = pt.LinearChain(unary, pairwise)
+    assert p.log_partition == pytest.approx(np.log(3 * (1 + np.exp(3.0))), abs=1e-12)
+    assert p.log_prob([0, 0]) == -9e17
+
+
+ASKED = {
+    "log_partition": lambda p: p.log_partition,
+    "marginals": lambda p: p.marginals,
+    "covariance_product": lambda p: p.covariance_product((np.ones((2, 2)), None)),
+    "covariance": lambda p: p.covariance(),
+    "expectation": lambda p: p.expectation((np.ones((2, 2)), None)),
+    "entropy": lambda p: p.entropy,
+    "entropy_gradient": lambda p: p.entropy_gradient(),
+    "log_prob": lambda p: p.log_prob([0, 1]),
+    "argmax": lambda p: p.argmax,
+    "best_score": lambda p: p.best_score,
+    "max_marginals": lambda p: p.max_marginals,
+    "k_best": lambda p: p.k_best(2),
+    "sample": lambda p: p.sample(1, np.random.default_rng(0)),
+    "distinct": lambda p: p.sample(1, np.random.default_rng(0), replace=False),
+    "span_entropy": lambda p: p.span_entropy(0, 1),
+}
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_sequences_that_cannot_be_told_apart_are_an_error(what):
+    # Two sequences of 1e17 - 1e17, one of them with 3 beside, which no double of that size holds.
+    unary, pairwise = np.array([[1e17, 0.0], [0.0, 3.0]]), np.array([[-1e17, -1e17], [0.0, 0.0]])
+    with pytest.raises(ValueError, match=r"sentence 0 .* cancel numbers such as 1e\+17"):
+        ASKED[what](pt.LinearChain(unary, pairwise))
+
+
+def test_large_scores_of_one_sentence_leave_the_others_alone():
+    arcs = np.random.default_rng(0).normal(size=(2, 4, 4))
+    arcs[1, 0, 1] = 1e200
+    p, q = pt.ProjectiveTree(arcs), pt.ProjectiveTree(arcs[0])
+    np.testing.assert_allclose(p.marginals[0], q.marginals, atol=1e-13)
+    np.testing.assert_allclose(p.log_partition, [q.log_partition, 1e200], rtol=1e-13)
+
+
+def test_ends_of_chains_that_take_the_digits_of_words():
+    unary, table = np.array([[0.0, 3.0]]), np.zeros((2, 2))
+    with pytest.raises(ValueError, match=r"start has a score of 1e\+17 where the word's own is 3 "):
+        pt.LinearChain(unary, table, start=[1e17, 1e17])
+    p = pt.LinearChain(unary - 1e16, table, start=[1e16, 1e16])
+    np.testing.assert_allclose(p.marginals.unary, [[1 / (1 + np.exp(4.0)), 1 / (1 + np.exp(-4.0))]])
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_right_to_a_millionth_or_refused(case):
+    rng = np.random.default_rng(0)
+    n_right = 0
+    for _ in range(12):
+        scores = magnified(case, rng)
+        exact, p = Exact(case, scores), case.build(scores)
+        if not exact.allowed:
+            continue
+        gaps = [math.inf if t is None else float(min(exact.best - t, 800)) for t in exact.totals]
+        shares = np.exp(-np.array(gaps))
+        shares /= shares.sum()
+        place = int(rng.integers(len(exact.structures)))
+        try:
+            found, marginals, best = p.log_partition, flat(p.marginals), exact.total(p.argmax)
+            log_prob, entropy = p.log_prob(exact.structures[place]), p.entropy
+        except ValueError as error:
+            message = str(error)
+        else:
+            message = ""
+        if message:
+            assert "sentence 0" in message or "largest double" in message
+            continue
+        n_right += 1
+        assert (
+            abs(Fraction(found) - exact.log_partition) <= max(1, abs(exact.log_partition)) / 10**6
+        )
+        np.testing.assert_allclose(marginals, shares @ exact.counts, rtol=0, atol=1e-6)
+        assert exact.best - best <= Fraction(1, 10**6)
+        logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+        assert entropy == pytest.approx(-shares @ logs, abs=1e-6)
+        if exact.totals[place] is None:
+            assert log_prob == -math.inf
+        else:
+            wanted = exact.totals[place] - exact.log_partition
+            assert abs(Fraction(log_prob) - wanted) <= max(1, abs(wanted)) / 10**6
+    assert n_right >= 4
 
 
 def test_what_is_forbidden_is_infinitely_surprising_however_large_scores_are():
@@ -254,3 +350,12 @@ def test_a_span_that_cannot_be():
     p = pt.LinearChain(unary, np.zeros((2, 2)))
     assert p.constrained_entropy(0, [1, 0], joint=True) == 0.0
     assert p.constrained_entropy(1, [1], joint=True) == pytest.approx(0.5 * math.log(4))
+
+
+def test_a_distribution_keeps_no_ring_to_itself():
+    p = pt.LinearChain(np.zeros((1, 2)), np.zeros((2, 2)))
+    assert p.entropy > 0
+    assert p.log_prob([0]) < 0
+    gone = weakref.ref(p)
+    del p
+    assert gone() is None

@@ -265,6 +265,10 @@ def test_questions_about_all_alignments(aligner, direction):
     drawn = aligner.sample(source, target, 2000, np.random.default_rng(0), direction=direction)
     share = drawn[0].count(every[0][0]) / 2000
     assert share == pytest.approx(np.exp(every[0][1]), abs=0.05)
+    (distinct,) = aligner.sample(
+        source, target, 1000, np.random.default_rng(0), direction=direction, replace=False
+    )
+    assert sorted(distinct) == sorted(links for links, _ in every)
     p = aligner.distribution(source[0], target[0], direction=direction)
     assert p.entropy == pytest.approx(entropy)
 
@@ -273,6 +277,8 @@ def test_questions_about_pairs_without_words(aligner):
     nothing = [[], ["s1"]], [["t1"], []]
     assert aligner.k_best(*nothing, 3) == [[([], 0.0)], [([], 0.0)]]
     assert aligner.sample(*nothing, 2, np.random.default_rng(0)) == [[[], []], [[], []]]
+    found = aligner.sample(*nothing, 2, np.random.default_rng(0), replace=False)
+    assert found == [[[]], [[]]]
     assert aligner.entropy(*nothing).tolist() == [0.0, 0.0]
     assert aligner.log_prob(*nothing, [[], []]).tolist() == [0.0, 0.0]
     with pytest.raises(ValueError, match="a sentence has no words"):

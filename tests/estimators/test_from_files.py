@@ -1,6 +1,7 @@
 """Estimators from files: each worker reads its own blocks, and the model is that of memory."""
 
 import gzip
+import tempfile
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from partita.data import files as data_files
 from partita.data.bitext_files import BitextFiles
 from partita.data.errors import DataError
 from partita.data.files import SentenceFiles
+from partita.estimators.parsing import from_files
 
 OPTIONS = {"tag_column": "UPOS", "max_iterations": 5}
 
@@ -213,6 +215,29 @@ def test_parsers_of_files_are_those_of_memory(few, tmp_path, monkeypatch, kind, 
     assert found.n_lifted_ == expected.n_lifted_ == int(kind in ("arcs", "siblings"))
     if kind == "joint":  # whole passes, so that the order of batches does not matter
         np.testing.assert_allclose(found.weights_, expected.weights_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("error", [None, ValueError, KeyboardInterrupt])
+def test_no_stage_leaves_a_temporary_cache_behind(few, tmp_path, monkeypatch, error):
+    """Nor does the next run leave that of one that was killed."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / "partita-cache-killed"
+    for name in ("encoded", "encoded.2"):
+        (left / name).mkdir(parents=True)
+    (left / ".lock").touch()
+
+    def broken(*_):
+        raise error
+
+    parser = DependencyParser(**SMALL_PARSER, n_models=2, workers=1, progress=False)
+    if error is None:
+        parser.fit(SentenceFiles(few))
+    else:
+        # Behind all stages: everything that is ever written is there.
+        monkeypatch.setattr(from_files, "arcs_then_labels", broken)
+        with pytest.raises(error):
+            parser.fit(SentenceFiles(few))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -256,14 +256,14 @@ def test_what_makes_no_sense():
         HiddenMarkovTagger(n_tags=2, features=["sufix3"]).fit(FRAMES)
     with pytest.raises(ValueError, match="'usual', a list of names"):
         HiddenMarkovTagger(n_tags=2, features="suffix3").fit(FRAMES)
-    with pytest.raises(ValueError, match="base='frequency' came without features"):
+    with pytest.raises(ValueError, match="base is 'frequency', which changes nothing without feat"):
         HiddenMarkovTagger(n_tags=2, base="frequency").fit(FRAMES)
     with pytest.raises(ValueError, match="beside a neighbourhood"):
         HiddenMarkovTagger(
             n_tags=2, base="frequency", features="usual", neighbourhood="trans1"
         ).fit(FRAMES)
     for options in ({"own_count": 5}, {"fold_case": True}):
-        with pytest.raises(ValueError, match="came without features, which it is about"):
+        with pytest.raises(ValueError, match="which changes nothing without features"):
             HiddenMarkovTagger(n_tags=2, **options).fit(FRAMES)
     table = EmissionFeatures(
         HiddenMarkovModel(TagSet(["A"]), WordSymbols(["a"], []), {}), []

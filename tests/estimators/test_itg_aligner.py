@@ -275,6 +275,9 @@ def test_questions_about_all_alignments(direction):
     drawn = aligner.sample(*pair, 2000, np.random.default_rng(0), direction=direction)[0]
     links, log_prob = every[0]
     assert drawn.count(links) / 2000 == pytest.approx(np.exp(log_prob), abs=0.05)
+    rng = np.random.default_rng(0)
+    (distinct,) = aligner.sample(*pair, 100, rng, direction=direction, replace=False)
+    assert sorted(distinct) == sorted(links for links, _ in every)
     marginals = np.zeros((3, 3))
     for links, p in every:
         for link in links:

@@ -56,13 +56,13 @@ def test_clones_have_the_options_and_nothing_learnt():
 
 @pytest.mark.parametrize(("has_columns", "n_jobs"), [(True, 2), (False, None)])
 def test_searches_over_options(has_columns, n_jobs):
-    sentences, heads = made(24), None
+    sentences, heads = made(12), None
     if not has_columns:
         heads = [heads_of(each) for each in sentences]
         pairs = [zip(s.column("FORM"), s.column("UPOS"), strict=True) for s in sentences]
         sentences = [list(each) for each in pairs]
     parser = DependencyParser(**SMALL, labels=False, optimiser="lbfgs", max_iterations=10)
-    search = GridSearchCV(parser, {"l2": [0.1, 1e6]}, cv=3, n_jobs=n_jobs)
+    search = GridSearchCV(parser, {"l2": [0.1, 1e6]}, cv=2, n_jobs=n_jobs)
     search.fit(sentences, heads)
     assert search.best_params_ == {"l2": 0.1}
     assert search.best_score_ > 0.95

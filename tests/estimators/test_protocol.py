@@ -185,7 +185,10 @@ def test_options_of_the_tagger():
         ({"l2": "a"}, "l2 is 'a'; expected a number, 0 or more"),
         ({"l2": -1}, "l2 is -1; expected a number, 0 or more"),
         ({"l2": float("nan")}, "l2 is nan"),
-        ({"renyi_alpha": 2.0}, "renyi_alpha is 2.0, but entropy_weight is 0"),
+        (
+            {"renyi_alpha": 2.0},
+            "renyi_alpha is 2.0, which changes nothing without an entropy_weight",
+        ),
         ({"class_weights": "even"}, "class_weights is 'even'; expected 'balanced'"),
         ({"columns": "FORM"}, "columns is 'FORM'"),
         ({"optimiser": LBFGS(), "max_iterations": 3}, "max_iterations came beside an optimiser"),

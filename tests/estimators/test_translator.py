@@ -184,6 +184,24 @@ def test_samples_have_their_probabilities(itg):
     assert share == pytest.approx(np.exp(itg.log_prob([sentence], [best.words])[0]), abs=0.05)
 
 
+def test_samples_without_replacement(itg):
+    """First and second translation, against p(a) p(b) / (1 - p(a)) with derivations summed."""
+    sentence, rng = ["la", "maison"], np.random.default_rng(0)
+    drawn = [itg.sample([sentence], 2, rng, replace=False)[0] for _ in range(400)]
+    assert all(first != second for first, second in drawn)
+    best = [each.words for each in itg.k_best([sentence], 2)[0]]
+    p, q = np.exp(itg.log_prob(2 * [sentence], best))
+    share = sum(pair == best for pair in drawn) / len(drawn)
+    expected = p * q / (1 - p)
+    assert share == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / 400))
+    # All that there are; derivations of the same words were drawn again and again for them.
+    (every,) = itg.sample([sentence], 500, rng, replace=False)
+    assert len(set(every)) == len(every) < 500
+    total = np.logaddexp.reduce(itg.log_prob(len(every) * [sentence], every))
+    assert total == pytest.approx(0.0, abs=1e-9)
+    assert itg.sample([[]], 3, rng, replace=False) == [[()]]
+
+
 def test_long_sentences(itg):
     words = ["la", "maison"] * 30
     assert len(itg.predict([words])[0]) > 20

@@ -136,7 +136,7 @@ def test_emissions_see_classes():
         for each in (learnt, learnt.classes_)
     ]
     assert np.array_equal(*tables)
-    with pytest.raises(ValueError, match="classes came without features"):
+    with pytest.raises(ValueError, match="changes nothing without features"):
         HiddenMarkovTagger(n_tags=2, classes=CLASSES).fit(text)
 
 

@@ -1,5 +1,6 @@
 """Where compiled code goes, and what a user is told while it is made."""
 
+import importlib
 import logging
 import os
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from types import SimpleNamespace
 
 import numba
+import pytest
 
 from partita.kernels import cache
 
@@ -84,3 +86,32 @@ def test_a_folder_that_is_chosen_is_used_and_silent_the_second_time(tmp_path):
     assert [each.returncode for each in runs] == [0, 0]
     assert list(tmp_path.rglob("*.nbi"))
     assert runs[1].stderr == ""
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[: len(data) // 2],
+        # As if a class had another name when the code was kept.
+        lambda data: data.replace(b"Known", b"Other"),
+    ],
+)
+def test_kept_code_that_cannot_be_read_is_compiled_again(tmp_path, monkeypatch, suffix, damage):
+    (tmp_path / "kept.py").write_text(
+        "from typing import NamedTuple\n"
+        "from partita.kernels.jit import kernel\n"
+        "class Known(NamedTuple):\n"
+        "    a: int\n"
+        "@kernel\n"
+        "def answer(known):\n"
+        "    return known.a\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for _ in range(2):
+        monkeypatch.delitem(sys.modules, "kept", raising=False)
+        kept = importlib.import_module("kept")
+        assert kept.answer(kept.Known(3)) == 3
+        (path,) = (tmp_path / "__pycache__").glob(f"*{suffix}")
+        path.write_bytes(damage(path.read_bytes()))
+    monkeypatch.delitem(sys.modules, "kept")

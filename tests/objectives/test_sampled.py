@@ -17,13 +17,15 @@ from partita.structures.chains import Chains
 from partita.structures.resampling import Resampling
 from problems import CASES, KINDS, close, make_problem
 
+N_SAMPLES = 150
+
 
 def sampled(seed):
-    return SampledLikelihood(400, np.random.default_rng(seed))
+    return SampledLikelihood(N_SAMPLES, np.random.default_rng(seed))
 
 
 def divergence(seed):
-    return ContrastiveDivergence(60, np.random.default_rng(seed), n_samples=400)
+    return ContrastiveDivergence(60, np.random.default_rng(seed), n_samples=N_SAMPLES)
 
 
 def target_of(objective, problem):
@@ -50,7 +52,7 @@ def test_many_samples_approach_the_likelihood(case, kind, make):
         counts = Counts.of(problem.p.structures, problem.targets)
         expected = counts.subtracted_from(problem.p.inference.marginals)
         deviation = np.concatenate([np.sqrt(np.diag(truth.covariance)) for truth in problem.truths])
-        assert (np.abs(gradient - expected) <= 6 * deviation / np.sqrt(400) + 1e-9).all()
+        assert (np.abs(gradient - expected) <= 6 * deviation / np.sqrt(N_SAMPLES) + 1e-9).all()
     # The same again, whatever else was asked in between.
     objective(problem.p.tempered(0.5), target)
     np.testing.assert_array_equal(objective(problem.p, target)[1](np.ones(1)), gradient)

@@ -11,6 +11,7 @@ from partita.objectives import (
     ContrastiveEstimation,
     CostedCounts,
     Counts,
+    Entropy,
     EvidenceContrast,
     ExpectedCost,
     ExponentialCost,
@@ -21,6 +22,7 @@ from partita.objectives import (
     Neighbourhoods,
     Observed,
     OtherStructures,
+    RenyiEntropy,
     SampledLikelihood,
     SoftmaxMargin,
     StructuredPerceptron,
@@ -31,6 +33,7 @@ from partita.objectives import (
     tag_choices,
     wrong_parts,
 )
+from partita.objectives.evidence import Evidence
 from partita.structures.chains import Chains
 from partita.structures.projective_trees import ProjectiveTrees
 from partita.structures.spanning_trees import SpanningTrees
@@ -67,6 +70,30 @@ def test_a_target_of_the_wrong_kind(objective, wrong):
     p = pt.LinearChain(np.zeros((2, 2)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match=r"expected .*\.$"):
         objective(p, wrong)
+
+
+@pytest.mark.parametrize("wrong", [each for each in WRONG if each != "nothing"])
+@pytest.mark.parametrize(
+    "objective", [Entropy(), RenyiEntropy(2.0), Evidence()], ids=lambda o: type(o).__name__
+)
+def test_objectives_that_compare_with_nothing(objective, wrong):
+    p = pt.LinearChain(np.zeros((2, 2)), np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="expected None: it compares with nothing"):
+        objective(p, WRONG[wrong])
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_choices_of_the_wrong_kind(wrong):
+    chains = Chains([2], 2, shared=True)
+    with pytest.raises(
+        ValueError, match=r"target of piecewise_choices is a .* expected Counts\.of"
+    ):
+        piecewise_choices(np.zeros(8, dtype=np.int64), wrong)
+    with pytest.raises(ValueError, match=r"pieces is .* expected \(8,\) whole numbers"):
+        piecewise_choices(wrong, Counts.of(chains, [[0, 1]]))
+    for places in (wrong, [wrong]):
+        with pytest.raises(ValueError, match="expected"):
+            pseudo_choices(chains, places)
 
 
 def counted(structures, given):
@@ -146,14 +173,14 @@ def test_as_many_structures_as_sentences():
         known_heads(trees, [[0, 0]])
     with pytest.raises(ValueError, match="expected places of 2 sentences"):
         pseudo_choices(chains, [[[[0, 1]]]])
-    with pytest.raises(ValueError, match="one without structures"):
+    with pytest.raises(ValueError, match=r"places\[1\]\[0\] is \[\]; expected places of 2"):
         pseudo_choices(chains, [[[[0, 1]]], [[]]])
 
 
 def test_vectors_that_do_not_fit():
     chains = Chains([2], 2, shared=True)
     counts = Counts.of(chains, [[0, 1]])
-    with pytest.raises(ValueError, match=r"pieces has shape \(3,\); expected \(8,\)"):
+    with pytest.raises(ValueError, match=r"pieces is .* of shape \(3,\); expected \(8,\)"):
         piecewise_choices(np.zeros(3, dtype=np.int64), counts)
     with pytest.raises(ValueError, match=r"counts has shape \(3,\)"):
         Counts.from_flat(chains, np.zeros(3))

@@ -135,6 +135,22 @@ def test_crf_mistakes(crf):
         crf.decode(torch.zeros(2, 4, 3), torch.tensor([[1, 1, 1, 1], [0, 0, 0, 0]]))
 
 
+def test_a_batch_without_sentences_has_answers():
+    none = torch.zeros(0, 5, 3)
+    assert CRF(3, batch_first=True).decode(none) == []
+    heads, labels = TreeCRF(3, 2, n_arc_units=2, n_label_units=2).decode(none)
+    assert heads.shape == labels.shape == (0, 5)
+
+
+def test_layers_in_bfloat16(crf, emissions):
+    expected = crf(emissions, torch.zeros(3, 4, dtype=torch.long))
+    halves = emissions.detach().bfloat16().requires_grad_()
+    found = crf.bfloat16()(halves, torch.zeros(3, 4, dtype=torch.long))
+    found.backward()
+    assert found.dtype == halves.grad.dtype == crf.start_transitions.grad.dtype == torch.bfloat16
+    assert found.item() == pytest.approx(expected.item(), rel=0.05)
+
+
 @pytest.mark.filterwarnings("ignore:where received a uint8 condition tensor")
 @pytest.mark.parametrize("batch_first", [False, True])
 def test_crf_beside_pytorch_crf(batch_first):
@@ -213,6 +229,40 @@ def test_tree_crf_with_padding():
     assert isinstance(layer.distribution(vectors, mask), ptt.ProjectiveTree)
     with pytest.raises(ValueError, match="has no labels"):
         TreeCRF(4).label_scores(vectors, heads)
+
+
+@pytest.mark.parametrize("projective", [False, True])
+def test_tree_crf_with_holes(projective):
+    torch.manual_seed(0)
+    layer = TreeCRF(4, 2, n_arc_units=3, n_label_units=3, projective=projective).eval()
+    for parameter in layer.parameters():
+        torch.nn.init.normal_(parameter)
+    vectors, mask = torch.randn(3, 4, 4), HOLES.bool()
+    heads, labels = layer.decode(vectors, mask)
+    assert torch.equal(heads == -1, ~mask)
+    together = layer(vectors, heads, labels, mask, reduction="none")
+    for sentence, there in enumerate(mask):
+        # Closed up, heads count the words that are there.
+        places = torch.cat([torch.zeros(1, dtype=torch.long), there.cumsum(0)])
+        alone = [
+            vectors[sentence, there],
+            places[heads[sentence, there]],
+            labels[sentence, there],
+        ]
+        found = layer(*(tensor[None] for tensor in alone))
+        assert found.item() == pytest.approx(together[sentence].item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("label", [-1, 2])
+def test_a_label_that_is_none_is_refused_where_there_is_a_word(label):
+    layer, vectors = TreeCRF(4, 2, n_arc_units=3, n_label_units=3), torch.randn(1, 3, 4)
+    heads, labels = torch.tensor([[0, 1, -1]]), torch.tensor([[0, label, label]])
+    with pytest.raises(ValueError, match=rf"labels\[0, 1\] is {label}; expected 0 to 1"):
+        layer(vectors, heads, labels, torch.tensor([[1, 1, 0]]))
+    with pytest.raises(ValueError, match=r"labels have shape \(1, 2\); expected \(1, 3\)"):
+        layer(vectors, heads, labels[:, :2], torch.tensor([[1, 1, 0]]))
+    # What stands at a place without a word does not matter.
+    assert torch.isfinite(layer(vectors, heads, labels.clamp(0, 1), torch.tensor([[1, 1, 0]])))
 
 
 def test_biaffine():

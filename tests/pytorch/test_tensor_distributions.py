@@ -225,6 +225,68 @@ def test_what_a_caller_writes_changes_no_later_answer():
     assert p.argmax.max() > 0
 
 
+@pytest.mark.parametrize("question", ["log_partition", "marginals", "entropy"])
+def test_scores_that_were_changed_in_place_have_no_gradient(question):
+    leaf = torch.randn(4, 4, dtype=torch.float64, requires_grad=True)
+    scores = leaf * 1.0
+    p = ptt.SpanningTree(scores)
+    expected = getattr(ptt.SpanningTree(leaf), question).detach()
+    scores.zero_()
+    with pytest.raises(RuntimeError, match=r"changed in place by Zero.*make the distribution anew"):
+        getattr(p, question)
+    # Values are those of the scores that were read.
+    with torch.no_grad():
+        assert torch.equal(getattr(p, question), expected)
+
+
+def test_the_second_derivative_of_scores_that_were_changed_in_place_is_refused():
+    leaf = torch.randn(4, 4, dtype=torch.float64, requires_grad=True)
+    scores = leaf * 1.0
+    log_partition = ptt.SpanningTree(scores).log_partition
+    scores.zero_()
+    # The first one knows all that it needs.
+    torch.autograd.grad(log_partition, leaf, retain_graph=True)
+    with pytest.raises(RuntimeError, match="changed in place by Zero"):
+        torch.autograd.grad(log_partition, leaf, create_graph=True)
+
+
+def test_a_parameter_that_has_moved_gets_the_gradient_where_it_was():
+    arcs = torch.nn.Parameter(torch.randn(4, 4, dtype=torch.float64))
+    p = ptt.SpanningTree(arcs)
+    expected = p.marginals.detach()
+    with torch.no_grad():
+        arcs.zero_()
+    p.log_partition.backward()
+    assert torch.equal(arcs.grad, expected)
+
+
+UNREADABLE = {
+    "complex": lambda: torch.zeros(3, 3) * 1j,
+    "sparse": lambda: torch.zeros(3, 3).to_sparse(),
+    "no data": lambda: torch.zeros(3, 3, device="meta"),
+}
+
+
+@pytest.mark.parametrize("form", UNREADABLE)
+def test_a_tensor_without_an_array_of_real_numbers_is_refused(form):
+    with pytest.raises(ValueError, match="expected a dense one of real numbers"):
+        ptt.SpanningTree(UNREADABLE[form]())
+    with pytest.raises(ValueError, match=r"in torch.vmap and torch.func give a batch"):
+        torch.vmap(lambda arcs: ptt.SpanningTree(arcs).log_partition)(torch.zeros(2, 3, 3))
+
+
+def test_one_tensor_for_several_hypergraphs():
+    forest = ptt.Hypergraph([0, 0, 1], [(), (), (0, 0)], root=1)
+    scores = torch.tensor([[0.0, 0.5, 1.0], [1.0, 0.0, 0.0]], requires_grad=True)
+    p = ptt.HypergraphDistribution([forest] * 2, scores)
+    p.log_partition.sum().backward()
+    assert torch.equal(scores.grad, torch.stack(p.marginals))
+    alone = ptt.HypergraphDistribution(forest, scores[1]).marginals
+    assert torch.equal(p.marginals[1], alone)
+    with pytest.raises(ValueError, match="scores is None; expected one score per edge"):
+        ptt.HypergraphDistribution(forest, None)
+
+
 def test_a_mistake_is_explained_as_on_arrays():
     with pytest.raises(ValueError, match=r"arcs has shape \(3, 4\); expected \(n\+1, n\+1\)"):
         ptt.SpanningTree(torch.zeros(3, 4))

@@ -228,7 +228,7 @@ def test_many_steps_sample_the_distribution(case, monkeypatch):
     monkeypatch.undo()  # compiled
     rng = np.random.default_rng(3)
     scores = case.random_scores(rng, case.sizes[2])
-    n = 3000
+    n = 1500
     single, truth = case.build(scores), case.oracle(scores)
     several = [scores] * n if not isinstance(scores, tuple) else tuple([s] * n for s in scores)
     p = case.build(several)

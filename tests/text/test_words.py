@@ -150,9 +150,9 @@ def test_words_of_trees():
 
 def test_missing_words():
     assert read_tokens([["a", None]], may_miss=True) == [["a", None]]
-    with pytest.raises(ValueError, match="sentence 7 .* has the word None; expected a list"):
+    with pytest.raises(ValueError, match="sentence 7 .* word 1 is None; expected a list"):
         read_tokens([["a", None]], first=7)
-    with pytest.raises(ValueError, match="has the word 3; .* None for one that is missing"):
+    with pytest.raises(ValueError, match="word 1 is 3; .* None for one that is missing"):
         read_tokens([["a", 3]], may_miss=True)
 
 

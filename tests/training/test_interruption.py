@@ -15,7 +15,7 @@ import partita as pt
 from partita.estimators.runs import run
 from partita.estimators.tagging import hidden_markov_weights
 from partita.objectives import Likelihood
-from partita.training import break_if_interrupted, heed_interruptions
+from partita.training import break_if_interrupted, cluster, heed_interruptions
 from partita.training.batches import Batch
 from partita.training.corpus import MemoryCorpus
 from partita.training.interruption import Interrupted, end_if_terminated, interruptible_run
@@ -106,6 +106,7 @@ def test_during_the_first_pass_the_first_weights_are_kept():
         "Interrupted (Ctrl-C) before the first iteration; the weights are the first ones."
     )
     assert result.weights.tobytes() == first.tobytes()
+    assert result.learnt_nothing
 
 
 def test_a_judge_on_held_out_data_is_broken_off_too(tmp_path):
@@ -295,6 +296,24 @@ def test_handlers_of_others_are_kept():
         assert not ignored.is_requested
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_ray_takes_no_signal_from_us(monkeypatch):
+    """It installs a handler of its own as it starts."""
+
+    class Ray:
+        is_initialized = staticmethod(lambda: False)
+        cluster_resources = staticmethod(lambda: {"CPU": 2.0})
+
+        @staticmethod
+        def init(**options):
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))
+
+    monkeypatch.setattr(cluster, "ray_module", lambda: Ray)
+    with heed_interruptions() as interruption:
+        assert cluster.start(2) == (2, True)
+        signal.raise_signal(signal.SIGTERM)
+    assert interruption.cause == "SIGTERM"
 
 
 def test_other_threads_install_nothing():

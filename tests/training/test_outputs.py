@@ -159,7 +159,7 @@ def test_a_model_survives_its_checkpoint_and_its_log(tmp_path, corpus):
     expected = train(corpus, LBFGS(n_iterations=5), penalty=PENALTY)
     assert result.weights.tobytes() == expected.weights.tobytes()
     assert result.reason.startswith("Stopped after 5 iterations")
-    assert f"The checkpoint {folder}/checkpoint could not be written: No such file" in result.reason
+    assert f"The checkpoint {folder}/checkpoint could not be written: there is no" in result.reason
 
 
 def test_a_disk_that_is_full_for_a_while(tmp_path, corpus, monkeypatch):
@@ -225,6 +225,59 @@ def test_inputs_are_not_outputs(tmp_path):
     check_outputs({"the model": tmp_path / "new", "the log": None}, {"the training data": data})
     check_outputs({"the model": "/dev/null", "the log": "/dev/null"})
     assert data.read_text() == "a b\n"
+    assert not (tmp_path / "new").exists()
+
+
+def test_later_stages_are_no_other_file_either(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").write_text("a b\n")
+    (tmp_path / "linked.2").symlink_to("data")
+    message = "in later stages of the training to .* expected files of their own"
+    clashes: list[tuple[dict[str, str], dict[str, str]]] = [
+        ({"the checkpoint": "run"}, {"the data": "run.2"}),
+        ({"the checkpoint": "linked"}, {"the data": "data"}),
+        ({"the model": "run.12", "the checkpoint": "run"}, {}),
+        ({"the checkpoint": "run", "the log": "run.2"}, {}),
+    ]
+    for outputs, inputs in clashes:
+        with pytest.raises(ValueError, match=message):
+            check_outputs(outputs, inputs, staged={"the checkpoint"})
+    check_outputs({"the model": "run.model", "the checkpoint": "run"}, staged={"the checkpoint"})
+    with pytest.raises(ValueError, match="the checkpoint would be written to run, and in later"):
+        partita.Tagger(checkpoint="run", log="run.2").fit([["a"]], [["X"]])
+
+
+def test_errors_name_the_file_that_was_asked_for(tmp_path, monkeypatch):
+    model = partita.HiddenMarkovTagger().fit([["a"]], [["X"]])
+    with pytest.raises(
+        IsADirectoryError, match="it is a folder; give the name of a file: "
+    ) as error:
+        model.save(tmp_path)
+    assert error.value.filename == str(tmp_path)
+    with pytest.raises(
+        FileNotFoundError, match="there is no folder .*none; make it first, or"
+    ) as no:
+        model.save(tmp_path / "none" / "a.model")
+    assert no.value.filename == str(tmp_path / "none" / "a.model")
+
+    def denied(*arguments):
+        raise OSError(errno.EACCES, "Permission denied", *arguments)
+
+    monkeypatch.setattr(os, "replace", denied)
+    with pytest.raises(PermissionError) as denial:
+        model.save(tmp_path / "a.model")
+    assert str(denial.value) == f"[Errno 13] Permission denied: '{tmp_path / 'a.model'}'"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_cache_that_is_a_file(tmp_path):
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(
+            ValueError, match="is a file; expected a folder, or a name that is free"
+        ):
+            partita.Tagger(cache=place).check()
+    partita.Tagger(cache=tmp_path / "new" / "below").check()
     assert not (tmp_path / "new").exists()
 
 

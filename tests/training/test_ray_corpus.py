@@ -1,5 +1,6 @@
 """The corpus on Ray: the same bits as with threads, also when a worker is killed."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from partita.objectives import Entropy, GeneralizedExpectation, Likelihood, ramp
 from partita.objectives.evidence import Evidence
 from partita.training import cluster, ray_corpus
 from partita.training.corpus import MemoryCorpus, build_corpus
+from partita.training.interruption import end_if_terminated, heed_interruptions
 from partita.training.optimisers import LBFGS, OWLQN, SGD, AdaGrad, Adam, ExpectationMaximisation
 from partita.training.penalties import Penalty
 from partita.training.summation import total
@@ -46,7 +48,14 @@ def batches(terms=TERMS):
 
 @pytest.fixture(scope="module")
 def corpus():
-    with build_corpus(OBJECTIVE, batches(), workers="ray:2") as corpus:
+    with heed_interruptions() as interruption:
+        corpus = build_corpus(OBJECTIVE, batches(), workers="ray:2")
+        # Ray has started, and a signal is still a wish.
+        signal.raise_signal(signal.SIGTERM)
+        assert interruption.cause == "SIGTERM"
+    with contextlib.suppress(SystemExit):
+        end_if_terminated()
+    with corpus:
         yield corpus
 
 
@@ -175,7 +184,8 @@ def test_a_run_begun_with_threads_goes_on_with_ray(additive, tmp_path, optimiser
     assert found.weights.tobytes() == expected.weights.tobytes()
 
 
-def test_ctrl_c_while_workers_compute(additive, monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_workers_compute(additive, monkeypatch, number):
     """The wish is read while the driver waits; the pass that is broken off is dropped."""
     monkeypatch.setattr(cluster, "SECONDS_TO_HEED", 0.001)
     calls = []
@@ -183,12 +193,14 @@ def test_ctrl_c_while_workers_compute(additive, monkeypatch):
     def watcher(share):
         calls.append(share)
         if len(calls) == 20:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
     display = ray_display(watcher)
     optimiser = LBFGS(n_iterations=1000, gradient_tolerance=0.0, loss_tolerance=0.0)
     result = train(additive, optimiser, penalty=PENALTY, progress=display)
     assert result.interrupted
+    with contextlib.suppress(SystemExit):
+        end_if_terminated()
     local = MemoryCorpus(ADDITIVE, batches(TERMS[:2]))
     same = replace(optimiser, n_iterations=result.n_iterations)
     expected = train(local, same, penalty=PENALTY)

@@ -13,12 +13,16 @@ from random import Random
 from types import FrameType
 from typing import Any, Protocol
 
+from numba.core import event  # noqa: TID251 (to hear of compilations, not to compile)
+
 from tools.fuzz.target import Finding, Target, scratch
 from tools.fuzz.targets import TARGETS
 
 FOUND = Path("build") / "fuzz"
 PATIENCE = 20.0
-"""Seconds of a processor that an input may take: what takes longer hangs."""
+"""Seconds of a processor that an input may take, compilation left out: what takes longer hangs."""
+COMPILATION = "numba:compile"
+"""What Numba calls the event."""
 
 
 class Counter(Protocol):
@@ -36,6 +40,8 @@ def fuzz(name: str, seed: int, n_inputs: int | None, seconds: float, tried: Coun
     argparse._ = lambda text: text  # type: ignore[attr-defined]
     os.environ["COLUMNS"] = "80"
     signal.signal(signal.SIGPROF, _hang)
+    clock = Clock()
+    event.register(COMPILATION, clock)
     folder, kinds = scratch(), set[str]()
     try:
         target = TARGETS[name](folder)
@@ -46,7 +52,7 @@ def fuzz(name: str, seed: int, n_inputs: int | None, seconds: float, tried: Coun
             case = drawn(target, seed, tried.value)
             tried.value += 1
             try:
-                signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+                clock.start()
                 target.check(case)
             except Exception as error:
                 kind = _where(error)
@@ -82,6 +88,35 @@ def killed_by(name: str, seed: int, number: int) -> Path:
         return kept(drawn(target, seed, number - 1), target, seed, number)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class Clock(event.Listener):  # type: ignore[misc]
+    """The time that an input has left; it stands still while Numba compiles.
+
+    That takes longer than any input where a kernel is met for the first time, and is no fault of
+    the input that met it.
+    """
+
+    def __init__(self) -> None:
+        self._left = 0.0
+        self._depth = 0
+
+    def start(self) -> None:
+        """All of it."""
+        signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+
+    def on_start(self, event: Any) -> None:
+        """Stop."""
+        # A kernel that calls another one compiles that first.
+        if not self._depth:
+            self._left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Go on, unless the time was over already."""
+        self._depth -= 1
+        if not self._depth and self._left:
+            signal.setitimer(signal.ITIMER_PROF, self._left)
 
 
 def _hang(number: int, frame: FrameType | None) -> None:

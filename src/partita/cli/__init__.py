@@ -5,24 +5,36 @@ Results go to standard output (or a file), everything else to standard error. Th
 Nothing heavy is imported before a command runs, so that `partita --help` answers at once.
 """
 
+import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = ["main"]
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of the system where there is no room for a file."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
+    with _standard_error():
+        return _status(arguments)
+
+
+def _status(arguments: Sequence[str] | None) -> int:
+    """What a command ends with; whatever goes wrong is a sentence."""
     try:
         status = _run(sys.argv[1:] if arguments is None else list(arguments))
-    except KeyboardInterrupt:
-        print("partita: interrupted; nothing was written.", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        why = f", and {error}" if str(error) else ""
+        print(f"partita: interrupted{why}; nothing was written.", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # Whoever read our output has seen enough; Python would complain again when it closes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has seen enough.
+        _drop_output()
         return 1
     except MemoryError as error:
         print(
@@ -33,7 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"partita: {where}{error.strerror or error}.", file=sys.stderr)
+        advice = ""
+        if error.errno in FULL:
+            if not where:  # files are named by whoever writes them
+                where = "standard output: "
+                _drop_output()
+            advice = " Make room, or give another file."
+        print(f"partita: {where}{error.strerror or error}.{advice}", file=sys.stderr)
         return 2
     except ValueError as error:
         print(f"partita: {error}", file=sys.stderr)
@@ -45,12 +63,17 @@ def _run(given: list[str]) -> int:
     """Understand the arguments, which imports what they are about, and do what they say."""
     # Here, so that Ctrl-C is heeded from the first moment on.
     from partita.cli.heartbeat import signs_of_life
+    from partita.cli.inputs import expand_patterns
     from partita.cli.options import say_once
     from partita.cli.outputs import check_files
     from partita.cli.parser import build_parser
 
     # Whoever says nothing asks what there is to say.
-    options = build_parser().parse_args(given or ["--help"])
+    try:
+        options = build_parser().parse_args(given or ["--help"])
+    except SystemExit:
+        _flush_output()  # help that nobody gets is a failure
+        raise
     # Flags that were not given are not there; whether both go together is checked later.
     checkpoint = getattr(options, "checkpoint", None)
     if getattr(options, "resume", False) and checkpoint:
@@ -58,9 +81,34 @@ def _run(given: list[str]) -> int:
         words = "Going on from" if is_there else "Starting anew, since there is no"
         print(f"{words} {checkpoint}", file=sys.stderr)
     say_once.cache_clear()
+    expand_patterns(options)
     check_files(options)
     with signs_of_life():
         status: int = options.run(options)
+    _flush_output()
+    return status
+
+
+def _flush_output() -> None:
     if sys.stdout is not None:  # which is so if it was closed
         sys.stdout.flush()
-    return status
+
+
+def _drop_output() -> None:
+    """What is left to be written goes nowhere: Python would complain again when it closes it."""
+    with suppress(OSError, ValueError):  # a program's stand-in for it is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _standard_error() -> Iterator[None]:
+    """Where standard error is closed, messages go nowhere: `print` would put them among results."""
+    if sys.stderr is not None:
+        yield
+        return
+    with open(os.devnull, "w") as nowhere:
+        sys.stderr = nowhere
+        try:
+            yield
+        finally:
+            sys.stderr = None

@@ -1,6 +1,7 @@
 """What every kind of model can be asked, and how answers are written."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from partita.cli.options import Argument, Options, flag_of
 from partita.data.sentences import Sentence
@@ -24,6 +25,12 @@ PROBABILITY = Argument("probability", bool, False, "write that of each word's an
 ENTROPY = Argument("entropy", bool, False, "write that of each sentence, in nats")
 LOG_PROBABILITY = Argument("log_probability", bool, False, "write that of each whole answer")
 K_BEST = Argument("k_best", int, None, "write the N likeliest answers")
+SAMPLE = Argument("sample", int, None, "write N answers drawn at random")
+SAMPLE_SEED = Argument("sample_seed", int, 0, "of the random answers")
+NO_REPLACE = Argument(
+    "no_replace", bool, False, "draw without replacement: no two of a sentence are the same"
+)
+SAMPLING = (SAMPLE, SAMPLE_SEED, NO_REPLACE)
 TAG_COLUMN = Argument(
     "tag_column",
     str,
@@ -50,6 +57,35 @@ def check_counts(options: Options, names: Sequence[str]) -> None:
         value = getattr(options, name, None)
         if value is not None and value < 1:
             raise ValueError(f"{flag_of(name)} is {value}; expected 1 or more.")
+
+
+def check_replace(options: Options, name: str) -> None:
+    """Whether samples may be alike is asked only where some are drawn."""
+    if options.no_replace and getattr(options, name) is None:
+        raise ValueError(
+            f"{flag_of('no_replace')} came without {flag_of(name)}, so that nothing is drawn; "
+            f"expected {flag_of(name)} N beside it."
+        )
+
+
+def sample_fields(
+    estimator: Any, sentences: Sequence[Sentence], options: Options
+) -> Iterator[tuple[str, list[Any]]]:
+    """Fields `Sample1`, `Sample2` and so on, with an answer for each sentence.
+
+    None for a sentence that has fewer different ones.
+    """
+    import numpy as np
+
+    if options.sample is None:
+        return
+    rng = np.random.default_rng(options.sample_seed)
+    drawn = estimator.sample(sentences, options.sample, rng, replace=not options.no_replace)
+    for index in range(options.sample):
+        yield (
+            f"Sample{index + 1}",
+            [each[index] if index < len(each) else None for each in drawn],
+        )
 
 
 def number(value: float) -> str:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from partita.cli.options import say
+from partita.cli.options import add_model_output, say
 from partita.data.bitext import Bitext, read_bitext
 from partita.data.errors import DataError
 
@@ -11,7 +11,7 @@ def add_bitext(parser: argparse.ArgumentParser) -> None:
     """What a translator or an aligner learns from."""
     parser.add_argument("source", metavar="SOURCE", help="sentences; or lines source ||| target")
     parser.add_argument("target", nargs="?", metavar="TARGET", help="their translations")
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="file to write")
+    add_model_output(parser)
     parser.add_argument(
         "--held-out",
         nargs="+",

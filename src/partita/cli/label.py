@@ -2,20 +2,22 @@
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from partita.cli.heartbeat import wait_in_silence
 from partita.cli.labels import tags_of
-from partita.cli.models import Model, load_model, tag_column
+from partita.cli.models import Model, columns_of, load_model, tag_column
 from partita.cli.options import (
     Commands,
     Options,
     add_command,
     add_reading,
     add_tag_column,
+    file_name,
     name_list,
     read_document,
     say,
@@ -45,7 +47,9 @@ def add(commands: Commands) -> None:
     )
     parser.epilog = EPILOG
     parser.add_argument("raw", metavar="RAW", help="sentences, as train reads them, or plain text")
-    parser.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write")
+    parser.add_argument(
+        "-o", "--output", required=True, type=file_name, metavar="OUT", help="file to write"
+    )
     what = parser.add_argument_group("what is labelled")
     what.add_argument("--model", metavar="MODEL", help="a tagger or parser to start from")
     what.add_argument("--tags", type=name_list, metavar="T1,T2,...", help="the tags or relations")
@@ -137,8 +141,6 @@ def _check(options: Options) -> None:
             f"the page needs {' and '.join(missing)}, which is not installed; "
             "pip install 'partita[label]'."
         )
-    if options.output == "-":
-        raise ValueError("-o is -, standard output; expected a file, which is written as you go.")
     journal = Path(f"{options.output}.journal")
     if Path(options.output).exists() and not journal.exists():
         raise ValueError(
@@ -193,13 +195,13 @@ def _tags(document: Document, model: Model | None, options: Options) -> "Task":
         )
     if len(names) == 1:
         raise ValueError(f"there is one tag, {names[0]}, and nothing to choose; name others, too.")
-    held_out = None if not options.held_out else _judges(document, options)
+    held_out = None if not options.held_out else _judges(document, model, options)
     say(f"Labelling column {column!r} with {len(names)} tags: {', '.join(names)}")
     if given and not any(UNKNOWN in tags for tags in given):
         trees = "; heads and relations are asked for by --trees" * (document.format == "conllu")
         say(f"Every word has its tag already{trees}")
     return TagTask(
-        list(document),
+        _named(document, document, model),
         names,
         column=column,
         format=document.format,
@@ -213,14 +215,27 @@ def _tags(document: Document, model: Model | None, options: Options) -> "Task":
     )
 
 
-def _judges(document: Document, options: Options) -> tuple[list[Sentence], Sequence[Sequence[str]]]:
+def _named(
+    sentences: Iterable[Sentence], document: Document, model: Model | None
+) -> list[Sentence]:
+    """The sentences; of plain text, the words are under the name that the model knows them by."""
+    columns = () if model is None else columns_of(model)
+    if document.format != "plain" or len(columns) != 1:
+        return list(sentences)
+    return [replace(each, columns={columns[0]: _words(each)}) for each in sentences]
+
+
+def _judges(
+    document: Document, model: Model | None, options: Options
+) -> tuple[list[Sentence], Sequence[Sequence[str]]]:
     """Held-out sentences and their tags; beside plain text, their first column has the words."""
     judged = read_document(options.held_out, options)
     named = options.tag_column if options.tag_column in judged.names else None
     tags = tags_of(judged, tag_column(judged, named))
     if document.format == "plain" and "FORM" not in judged.names:
-        return [Sentence({"FORM": _words(sentence)}) for sentence in judged], tags
-    return list(judged), tags
+        words = [Sentence({"FORM": _words(sentence)}) for sentence in judged]
+        return _named(words, document, model), tags
+    return _named(judged, document, model), tags
 
 
 def _from_constraints(

@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from partita.cli.models import tag_column
-from partita.cli.options import Options, add_reading, add_tag_column, read_document, say
+from partita.cli.options import (
+    Options,
+    add_model_output,
+    add_reading,
+    add_tag_column,
+    read_document,
+    say,
+)
 from partita.data.errors import DataError
 from partita.data.formats import Document
 from partita.data.schemes import OUTSIDE, SCHEMES, UNKNOWN, Scheme, convert, recognise_scheme
@@ -26,7 +33,7 @@ class Labelled:
 def add_lessons(parser: argparse.ArgumentParser) -> None:
     """What a tagger learns from."""
     parser.add_argument("train", nargs="*", metavar="TRAIN", help="files with tags")
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="file to write")
+    add_model_output(parser)
     add_tag_column(parser)
     parser.add_argument(
         "--unlabelled", action="append", default=[], metavar="FILE", help="sentences without tags"

@@ -1,6 +1,8 @@
 """Model files: what kind they are, and what the command must know to use them."""
 
-from collections.abc import Mapping
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -63,6 +65,13 @@ def load_model(path: str) -> Model:
     return Model(estimator_class(kind).load(path), kind, path, header, column, about.get("scheme"))
 
 
+def columns_of(model: Model) -> Sequence[str]:
+    """The columns that a model looks at, by name; none if it takes whatever comes first."""
+    if model.kind not in ("tagger", "segmenter"):
+        return ()
+    return model.estimator.model_.features.columns or ()
+
+
 def is_model(path: str) -> bool:
     """Whether a file is a model of whatever kind, and not data."""
     from partita.training.model_file import MAGIC
@@ -83,10 +92,35 @@ def kind_of_file(path: str) -> str | None:
 
 
 def save_model(path: str, estimator: Any, about: Mapping[str, Any]) -> None:
-    """Write a model in one step, with what the command must know beside what the estimator does."""
+    """Write a model in one step, with what the command must know beside what the estimator does.
+
+    Nothing where Ctrl-C or SIGTERM came before anything was learnt: what is there stays.
+    """
     from partita.estimators import files
 
-    files.write(path, estimator, {ABOUT: dict(about)})
+    if estimator.training_.learnt_nothing:
+        raise KeyboardInterrupt("nothing was learnt")
+    more = {ABOUT: dict(about)}
+    try:
+        files.write(path, estimator, more)
+    except OSError as error:
+        why = error.strerror or error
+        kept = _kept_elsewhere(path, lambda other: files.write(other, estimator, more))
+        raise ValueError(f"the model could not be written to {path} ({why}). {kept}") from None
+
+
+def _kept_elsewhere(path: str, write: Callable[[str], None]) -> str:
+    """What becomes of a model whose file cannot be written: hours of work are not thrown away."""
+    try:
+        name = os.path.join(tempfile.mkdtemp(prefix="partita-"), os.path.basename(path))
+        write(name)
+    except OSError as error:
+        return (
+            f"Nor could it be in {tempfile.gettempdir()} ({error.strerror or error}): it is lost. "
+            "Make room, or name another file, and train again (if there is a checkpoint, with "
+            "--resume)."
+        )
+    return f"It is in {name} instead: make room, or choose another place, and move it there."
 
 
 def _guessed_column(document: Document) -> str:

@@ -11,7 +11,7 @@ from partita.cli.parser import Parser
 from partita.data.errors import DataError
 from partita.data.formats import FORMATS, Document, count, read_sentences
 from partita.data.streams import DocumentText, stream_texts
-from partita.data.text import source_name
+from partita.data.text import STANDARD, source_name
 from partita.data.tokens import split_at_blanks, tokenise
 
 if TYPE_CHECKING:
@@ -102,6 +102,23 @@ def given(options: Options, arguments: Sequence[Argument]) -> dict[str, Any]:
     """The arguments that the user gave, by name."""
     values = vars(options)
     return {each.name: values[each.name] for each in arguments if each.name in values}
+
+
+def add_model_output(parser: argparse.ArgumentParser) -> None:
+    """Where the model goes that a command learns."""
+    parser.add_argument(
+        "-o", "--output", required=True, type=file_name, metavar="MODEL", help="file to write"
+    )
+
+
+def file_name(text: str) -> str:
+    """The name of a file that cannot be a stream."""
+    if text == STANDARD:
+        raise argparse.ArgumentTypeError(
+            f"{STANDARD} came, which is standard output; expected the name of a file (a file of "
+            f"this very name is ./{STANDARD})"
+        )
+    return text
 
 
 def flag_of(name: str) -> str:
@@ -240,10 +257,24 @@ def make_estimator(options: Options, kind: str, **more: Any) -> Any:
     from partita.cli.models import estimator_class
 
     owner = estimator_class(kind)
+    if hasattr(options, "unlabelled"):
+        check_unlabelled(options, owner)
     # Whoever calls a command sees how far it is, also in a file of messages.
     estimator = owner(**{"progress": True, **read_options(options, owner), **more})
     estimator.check()
     return estimator
+
+
+def check_unlabelled(options: Options, owner: "type[Declared]") -> None:
+    """Fail where nothing would be learnt from --unlabelled, unless a weight of 0 says so."""
+    terms = getattr(owner, "unlabelled_terms", ())
+    if not options.unlabelled or not terms or any(name in vars(options) for name in terms):
+        return
+    *others, last = map(flag_of, terms)
+    raise ValueError(
+        f"--unlabelled is {options.unlabelled[0]}, from which nothing would be learnt without "
+        f"{', '.join(others)}{' or ' * bool(others)}{last}; expected both or neither."
+    )
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -344,4 +375,6 @@ def say_once(line: str) -> None:
 
 def write(line: str = "") -> None:
     """A line of results, on standard output."""
+    if sys.stdout is None:
+        raise ValueError("standard output is closed, and results go there; leave it open.")
     print(line)

@@ -10,11 +10,19 @@ from partita.files import check_outputs
 
 OUTPUTS = ("output", "checkpoint", "log", "diagram")
 """Arguments that name files to write."""
+STAGED = ("checkpoint", "log")
+"""Those whose name has .2, .3 and so on behind it in later stages of a training."""
 
 
 def check_files(options: Options) -> None:
     """Fail before the work rather than after it, and never over a file that is read."""
     values = {name: value for name, value in vars(options).items() if value is not None}
+    for name in STAGED:
+        if values.get(name) == STANDARD:
+            raise ValueError(
+                f"{flag_of(name)} is {STANDARD}, which is standard output; expected the name of a "
+                f"file (a file of this very name is ./{STANDARD})."
+            )
     read = {
         f"an input of this command ({path})": path
         for name, value in values.items()
@@ -23,11 +31,13 @@ def check_files(options: Options) -> None:
         if os.path.isfile(path)
     }
     written = {
-        f"what {flag_of(name)} names": values[name]
-        for name in OUTPUTS
-        if name in values and values[name] != STANDARD
+        _what(name): values[name] for name in OUTPUTS if name in values and values[name] != STANDARD
     }
-    check_outputs(written, read)
+    check_outputs(written, read, staged=set(map(_what, STAGED)))
+
+
+def _what(name: str) -> str:
+    return f"what {flag_of(name)} names"
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -44,6 +44,12 @@ class Parser(argparse.ArgumentParser):
         self.used.append(self)
         return super().parse_known_args(args, namespace)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """As argparse has it, except that what cannot be written is an error."""
+        stream = file or sys.stderr
+        if message and stream is not None:
+            stream.write(message)
+
     def format_help(self) -> str:
         """All arguments, also those that are filled in late."""
         self._filled()

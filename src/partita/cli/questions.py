@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.cli.models import Model
+from partita.cli.models import Model, columns_of
 from partita.cli.options import say_once
 from partita.data.errors import DataError
 from partita.data.formats import Document
@@ -21,7 +21,7 @@ Fixed = Sequence[Sequence[str]]
 def seen_by(model: Model, document: Document) -> list[Sentence]:
     """The sentences as the model wants them: if it learnt from one column, the words are that."""
     sentences = list(document)
-    columns = _columns(model)
+    columns = columns_of(model)
     missing = [name for name in columns if name not in document.names]
     if not missing:
         return sentences
@@ -35,12 +35,6 @@ def seen_by(model: Model, document: Document) -> list[Sentence]:
     words = "FORM" if "FORM" in document.names else document.names[0]
     say_once(f"Taking column {words!r} for {columns[0]!r}, the words that the model was trained on")
     return [sentence.replaced(columns[0], sentence.column(words)) for sentence in sentences]
-
-
-def _columns(model: Model) -> Sequence[str]:
-    if model.kind not in ("tagger", "segmenter"):
-        return ()
-    return model.estimator.model_.features.columns or ()
 
 
 def predicted(

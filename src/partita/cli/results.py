@@ -4,6 +4,7 @@ import argparse
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from partita.cli.options import Options, write
@@ -31,19 +32,22 @@ def write_results(
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: named tuples as objects, NumPy's numbers as numbers, no infinity.
+    """A value as JSON has it: named tuples and dataclasses as objects, NumPy's numbers and arrays
+    as numbers and lists, no infinity.
 
     >>> plain({"a": float("nan"), "b": (1, 2)})
     {'a': None, 'b': [1, 2]}
     """
     if hasattr(value, "_asdict"):
         value = value._asdict()
+    elif is_dataclass(value):
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    elif hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return list(map(plain, value))
-    if hasattr(value, "item"):
-        value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

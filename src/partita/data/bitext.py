@@ -159,7 +159,7 @@ def parse_bitext(text: str, name: str = "<text>", first: int = 1) -> Bitext:
     """
     pairs = []
     for number, line in enumerate(_lines(text), start=first):
-        words = _words(line)
+        words = split_words(line)
         places = [index for index, word in enumerate(words) if word == SEPARATOR]
         if len(places) != 1 and words:
             what = "no" if not places else str(len(places))
@@ -198,7 +198,7 @@ def join_sides(
             f"{source_name} has {n_lines:,} lines and {target_name} has {n_others:,}",
         )
     pairs = tuple(
-        SentencePair(_words(line), _words(other), f"{source_name}, line {number}")
+        SentencePair(split_words(line), split_words(other), f"{source_name}, line {number}")
         for number, (line, other) in enumerate(zip(lines, others, strict=True), start=first)
     )
     return Bitext(pairs, f"{source_name} and {target_name}")
@@ -217,7 +217,12 @@ def _lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def _words(line: str) -> Words:
+def split_words(line: str) -> Words:
+    """The words of one side of a line.
+
+    >>> split_words("la  maison")
+    ('la', 'maison')
+    """
     # Only blanks and tabs separate words, as in other tools' files: split() without an argument
     # would also cut at no-break spaces.
     return tuple(filter(None, line.replace("\t", " ").split(" ")))

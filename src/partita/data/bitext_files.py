@@ -8,7 +8,7 @@ from itertools import repeat
 
 from partita.data.bitext import Bitext, join_sides, parse_bitext, stream_bitext
 from partita.data.files import BLOCK
-from partita.data.text import byte_pieces
+from partita.data.text import byte_pieces, is_compressed
 from partita.files import StrPath
 
 CHUNK = 4096
@@ -71,7 +71,7 @@ class BitextFiles:
     """The pairs of two files, a sentence a line, or of one file of `source ||| target` lines.
 
     `Aligner.fit` takes it in place of sentences: then each worker reads and encodes its own blocks,
-    and nobody needs memory for all. A file that ends in `.gz` is one block.
+    and nobody needs memory for all. A compressed file is one block.
 
     >>> from partita import samples
     >>> files = BitextFiles(samples.path("bitext-dev.txt"))
@@ -82,7 +82,7 @@ class BitextFiles:
     def __init__(self, path: StrPath, target_path: StrPath | None = None) -> None:
         given = (path,) if target_path is None else (path, target_path)
         self.paths = tuple(os.fspath(each) for each in given)
-        if any(each.endswith(".gz") for each in self.paths):
+        if any(map(is_compressed, self.paths)):
             self.blocks = [BitextBlock(self.paths)]
         else:
             self.blocks = list(_blocks(self.paths))

@@ -13,7 +13,7 @@ from partita.data.errors import DataError
 from partita.data.formats import Document, Format
 from partita.data.sentences import Sentence
 from partita.data.streams import stream_documents
-from partita.data.text import byte_pieces
+from partita.data.text import byte_pieces, is_compressed
 from partita.files import StrPath
 
 BLOCK = 2**22
@@ -81,8 +81,8 @@ class TextBlock:
 class SentenceFiles:
     """The sentences of files in CoNLL-U or columns, to be read a block at a time, by anybody.
 
-    Names may be patterns, and end in `.gz`. `Tagger.fit` takes it in place of sentences: then each
-    worker reads and encodes its own blocks, and no one needs memory for all.
+    Names may be patterns, and files compressed by gzip. `Tagger.fit` takes it in place of
+    sentences: then each worker reads and encodes its own blocks, and no one needs memory for all.
 
     >>> from partita import samples
     >>> files = SentenceFiles(samples.path("treebank-dev.conllu"))
@@ -96,7 +96,7 @@ class SentenceFiles:
         format: Format | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
-        paths = [path for pattern in patterns for path in _matching(pattern)]
+        paths = [path for pattern in patterns for path in matching_files(pattern)]
         if not paths:
             raise ValueError("no files came; expected the names of some, or patterns.")
         first = next(stream_documents(paths[0], format=format, names=names, most=CHUNK))
@@ -118,7 +118,12 @@ class SentenceFiles:
         return f"SentenceFiles({', '.join(map(repr, self.paths))})"
 
 
-def _matching(given: StrPath) -> list[str]:
+def matching_files(given: StrPath) -> list[str]:
+    """The files that a pattern stands for, in order; a name that is no pattern stands for itself.
+
+    >>> matching_files("my.conllu")
+    ['my.conllu']
+    """
     if not isinstance(given, str | os.PathLike):
         raise TypeError(
             f"something of the type {type(given).__name__} came; expected the name of a file, or a "
@@ -129,7 +134,7 @@ def _matching(given: StrPath) -> list[str]:
         return [pattern]
     found = sorted(glob.glob(pattern, recursive=True))
     if not found:
-        raise ValueError(f"no file matches {pattern!r}; expected at least one.")
+        raise ValueError(f"no file matches {pattern!r}; expected at least one. Check the path.")
     return found
 
 
@@ -137,7 +142,7 @@ def _blocks(
     path: str, format: Format, names: tuple[str, ...], separator: str
 ) -> Iterator[TextBlock]:
     """Cuts at blank lines, where they depend on the file alone and not on who reads it."""
-    if path.endswith(".gz"):
+    if is_compressed(path):
         yield TextBlock(path, format, names, separator)
         return
     size, start = os.path.getsize(path), 0

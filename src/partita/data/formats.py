@@ -1,8 +1,10 @@
 """Any of the formats, guessed from the text: nobody should have to name what can be seen."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias, get_args, overload
 
 from partita.data.columns import DOCUMENT_START, columns_text, parse_columns
@@ -18,6 +20,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 _COMMENT = re.compile(r"# ?(sent_id|text|newdoc|newpar|global\.columns)\b")
 _CONLLU_ROW = re.compile(r"\d+([-.]\d+)?\t")
+_TAG = re.compile(r"[A-Z]{1,6}\$?(-\w+)?")
 _N_LOOKED_AT = 1000
 """Lines that a guess looks at."""
 
@@ -202,7 +205,8 @@ def guess_format(text: str) -> Format:
 
     CoNLL-U has comments such as `# text = ...`, or lines of ten columns, separated by tabs, that
     begin with a number. Columns have tabs; or blank lines (or -DOCSTART-) among lines most of
-    which have the same number of words. Everything else is plain text.
+    which have the same number of words. Everything else is plain text, and so are lines each of
+    which a blank one follows, unless they end in what looks like tags (NN, B-NP).
 
     A wrong line does not change the guess, so that its reader can name it.
 
@@ -210,6 +214,8 @@ def guess_format(text: str) -> Format:
     'plain'
     >>> guess_format("the DT\ndog NN\n\nit PRP\n")
     'columns'
+    >>> guess_format("the dog barks\n\nthe cat sleeps\n")
+    'plain'
     """
     lines = without_blanks("\n".join(text.split("\n", _N_LOOKED_AT)[:_N_LOOKED_AT])).split("\n")
     if any(map(_is_conllu, lines)):
@@ -217,10 +223,23 @@ def guess_format(text: str) -> Format:
     words = [line for line in lines if line and not line.startswith(DOCUMENT_START)]
     if any("\t" in line for line in words):
         return "columns"
-    separated = "" in lines[: _last(lines)] or len(words) < sum(map(bool, lines))
-    counts = [len(line.split()) for line in words]
-    most_common = max(map(counts.count, set(counts)), default=0)
-    return "columns" if separated and most_common > 0.8 * len(counts) else "plain"
+    has_documents = len(words) < sum(map(bool, lines))
+    if not has_documents and "" not in lines[: _last(lines)]:
+        return "plain"
+    has_rows = has_documents or any(map(all, pairwise(lines)))
+    return "columns" if _are_columns([line.split() for line in words], has_rows) else "plain"
+
+
+def _are_columns(lines: Sequence[Sequence[str]], has_rows: bool) -> bool:
+    """Whether lines with blank ones among them, or between any two of them, look like columns."""
+    width, n_alike = next(iter(Counter(map(len, lines)).most_common(1)), (0, 0))
+    if has_rows and n_alike > 0.8 * len(lines):
+        return True
+    # Few lines, one of which is wrong; or sentences of one word, as in a list of names.
+    alike = [line for line in lines if len(line) == width > 1]
+    # The tag of a full stop is often a full stop.
+    n_tagged = sum(bool(_TAG.fullmatch(line[-1])) or line[-1] == line[0] for line in alike)
+    return n_alike > 0.5 * len(lines) and n_tagged > 0.8 * len(alike)
 
 
 def _last(lines: Sequence[str]) -> int:

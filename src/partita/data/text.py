@@ -6,7 +6,8 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, cast
 
 from partita.data.errors import DataError, shown
 from partita.files import StrPath, atomic_writer
@@ -14,6 +15,17 @@ from partita.files import StrPath, atomic_writer
 STANDARD = "-"
 """As a path: standard input or standard output."""
 
+GZIP_SUFFIX, GZIP_START = ".gz", b"\x1f\x8b"
+"""How names of compressed files end, and how the files begin."""
+OTHERS = {
+    b"BZh": "bzip2 wrote it; decompress it first, with bunzip2",
+    b"\xfd7zXZ": "xz wrote it; decompress it first, with unxz",
+    b"\x28\xb5\x2f\xfd": "zstd wrote it; decompress it first, with unzstd",
+    b"PK\x03\x04": "it is a zip archive; unpack it first, with unzip",
+    b"\xff\xfe": "it seems to be UTF-16; convert it, with iconv -f utf-16 -t utf-8",
+    b"\xfe\xff": "it seems to be UTF-16; convert it, with iconv -f utf-16 -t utf-8",
+}
+"""What files are that begin like this, and are no text in UTF-8."""
 MOST_EXPANSION = 200
 """Times its size that a compressed file may expand to; text does to some 3 to 20 times."""
 ALWAYS_ALLOWED = 2**26
@@ -46,16 +58,21 @@ class SharedText(dict[str, str]):
 
 def source_name(path: StrPath) -> str:
     """How messages name a file."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            f"something of the type {type(path).__name__} came; expected the name of one file. "
+            "Read several one by one, and add up what they hold."
+        )
     return "standard input" if os.fspath(path) == STANDARD else os.fspath(path)
 
 
 def read_text(path: StrPath, *, may_be_blank: bool = False) -> str:
     r"""The text of a file in UTF-8, with "\n" between lines whatever the file has.
 
-    A name that ends in `.gz` is decompressed; `-` is standard input. Bytes that are not UTF-8, a
-    carriage return that ends no line, a `.gz` that is damaged or expands beyond measure, and a
-    file without any text (unless it `may_be_blank`) are a `DataError`. Every reader of ours, of
-    templates too, gets its text from here.
+    What gzip wrote is decompressed, whatever its name; `-` is standard input. Bytes that are not
+    UTF-8, a carriage return that ends no line, a `.gz` that is damaged or expands beyond measure,
+    and a file without any text (unless it `may_be_blank`) are a `DataError`. Every reader of ours,
+    of templates too, gets its text from here.
     """
     text = _decoded(b"".join(byte_pieces(path)), source_name(path))
     if not may_be_blank and not text.strip():
@@ -117,6 +134,9 @@ def _decoded(data: bytes, source: str, n_lines: int = 0, n_bytes: int = 0) -> st
     try:
         text = data.decode("utf-8" if n_bytes else "utf-8-sig")
     except UnicodeDecodeError as error:
+        for start, what in OTHERS.items():
+            if not n_bytes and data.startswith(start):
+                raise DataError(source, None, f"expected text in UTF-8, but {what}.") from None
         line = n_lines + data.count(b"\n", 0, error.start) + 1
         raise DataError(
             source,
@@ -141,42 +161,82 @@ def _decoded(data: bytes, source: str, n_lines: int = 0, n_bytes: int = 0) -> st
 
 def byte_pieces(path: StrPath) -> Iterator[bytes]:
     """The bytes of a file, or of standard input, as they come; decompressed if need be."""
-    if os.fspath(path) == STANDARD:
-        if sys.stdin is None or sys.stdin.closed:
-            raise DataError(source_name(path), None, "it is closed; name a file instead of -.")
-        stream = sys.stdin.buffer
-        # What is there already; a test's stand-in may know only how to read all of it.
-        read = getattr(stream, "read1", stream.read)
-        while piece := read(PIECE):
+    name = source_name(path)
+    if os.fspath(path) != STANDARD:
+        with open(path, "rb") as file:
+            yield from _contents(file.read, name, os.fstat(file.fileno()).st_size)
+        return
+    if sys.stdin is None or sys.stdin.closed:
+        raise DataError(name, None, "it is closed; name a file instead of -.")
+    stream = sys.stdin.buffer
+    # What is there already; a test's stand-in may know only how to read all of it.
+    yield from _contents(getattr(stream, "read1", stream.read), name)
+
+
+def is_compressed(path: StrPath) -> bool:
+    """Whether a file is one that gzip wrote, by its name or by its first bytes."""
+    if os.fspath(path).endswith(GZIP_SUFFIX):
+        return True
+    if not os.path.isfile(path):  # what is read from a pipe is gone
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(GZIP_START)) == GZIP_START
+
+
+class _Raw:
+    """Bytes as they come behind the first ones, which were looked at."""
+
+    def __init__(self, first: bytes, read: Callable[[int], bytes]) -> None:
+        self.first = first
+        self._read = read
+        self.n_read = len(first)
+
+    def read(self, size: int = PIECE) -> bytes:
+        """At most so many; none at the end."""
+        found = self.first[:size]
+        if found:
+            self.first = self.first[size:]
+            return found
+        found = self._read(size)
+        self.n_read += len(found)
+        return found
+
+
+def _contents(read: Callable[[int], bytes], name: str, size: int = 0) -> Iterator[bytes]:
+    """What some bytes say, which are `size` or more: as they are, or decompressed."""
+    first = read(PIECE)
+    if first == GZIP_START[:1]:  # a program that writes slowly
+        first += read(PIECE)
+    is_named = name.endswith(GZIP_SUFFIX)
+    raw = _Raw(first, read)
+    if not is_named and not first.startswith(GZIP_START):
+        while piece := raw.read():
             yield piece
         return
-    if not os.fspath(path).endswith(".gz"):
-        with open(path, "rb") as file:
-            while piece := file.read(PIECE):
-                yield piece
-        return
     try:
-        yield from _decompressed(path)
+        yield from _decompressed(raw, name, size)
     except (OSError, EOFError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # the file is not there, or not ours to read
+            raise  # a disk that cannot be read, say
+        why = f"its name ends in {GZIP_SUFFIX}" if is_named else "it begins like one"
         raise DataError(
-            os.fspath(path),
+            name,
             None,
-            f"the file cannot be decompressed ({error}); expected one that gzip wrote, since its "
-            "name ends in .gz. Copy it again, or rename it.",
+            f"the file cannot be decompressed ({error}); expected one that gzip wrote, since "
+            f"{why}. Copy it again, or rename it if it is no {GZIP_SUFFIX}.",
         ) from None
 
 
-def _decompressed(path: StrPath) -> Iterator[bytes]:
+def _decompressed(raw: _Raw, name: str, size: int) -> Iterator[bytes]:
     """The contents of a gzip file, as long as they are not out of all proportion to it."""
-    size, total = os.path.getsize(path), 0
-    with gzip.open(path, "rb") as file:
+    total = 0
+    with gzip.GzipFile(fileobj=cast(Any, raw), mode="rb") as file:
         while piece := file.read(PIECE):
             total += len(piece)
+            size = max(size, raw.n_read)
             if total > max(ALWAYS_ALLOWED, MOST_EXPANSION * size) or total > MOST_EXPANDED:
                 raise DataError(
-                    os.fspath(path),
+                    name,
                     None,
                     f"its {size:,} bytes expand to more than {total - len(piece):,}; expected "
                     f"text, which expands to at most {MOST_EXPANSION} times its size, and to "
@@ -204,7 +264,7 @@ def write_pieces(path: StrPath, texts: Iterable[str]) -> None:
             sys.stdout.flush()
         return
     with atomic_writer(path) as file, contextlib.ExitStack() as stack:
-        if os.fspath(path).endswith(".gz"):
+        if os.fspath(path).endswith(GZIP_SUFFIX):
             file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
         for text in texts:
             file.write(_checked(text).encode())

@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 import numpy as np
 
 from partita.arrays import FloatArray, Number, Values
-from partita.distribution import entropies
-from partita.distribution.checks import (
-    COARSEST,
-    check_comparable,
-    check_precision,
-    checked_draw,
-)
+from partita.distribution import entropies, exact
+from partita.distribution.checks import check_comparable, check_precision, checked_draw
 from partita.distribution.shaped import Parts, ShapedDistribution
 from partita.structures.base import Structure
 from partita.structures.batch import whole_number
 from partita.structures.distinct import distinct_structures, in_full
+from partita.structures.settling import PRECISE
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -27,9 +23,6 @@ else:
 
     One = TypeVar("One")
     """A structure of one sentence."""
-
-PRECISE = 2.0**32
-"""Scores up to this add up to sums whose differences have digits enough: nothing is looked at."""
 
 
 class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
@@ -61,6 +54,8 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> round(np.exp(p.log_partition).item(), 9)
         4.0
         """
+        if self.largest > PRECISE:
+            return self._form.scalar(exact.log_partition(self))
         return self._form.scalar(self.inference.log_partition.copy())
 
     @property
@@ -72,7 +67,7 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> p.marginals.unary.round(9)
         array([[0.25, 0.75]])
         """
-        return self._shaped(self.inference.marginals)
+        return self._shaped(self.certain.inference.marginals)
 
     def covariance_product(self, direction: Any) -> Parts:
         """Covariance of the part counts, times a vector over parts in the form of the scores.
@@ -85,7 +80,7 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> p.covariance_product((np.array([[1.0, 0.0]]), None)).unary
         array([[ 0.1875, -0.1875]])
         """
-        return self._shaped(self.flat_covariance_product(self._flatten(direction)))
+        return self._shaped(self.certain.flat_covariance_product(self._flatten(direction)))
 
     def covariance(self) -> Values:
         """Dense covariance of the part counts, parts in C order of the scores; a list for a batch.
@@ -98,7 +93,8 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         array([[ 0.1875, -0.1875],
                [-0.1875,  0.1875]])
         """
-        return self._form.one_or_list(self.structures.covariance(self.scores, self.inference))
+        p = self.certain
+        return self._form.one_or_list(p.structures.covariance(p.scores, p.inference))
 
     # ------------------------------------------------------------------ what follows from them
 
@@ -110,7 +106,7 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> round(p.expectation((np.array([[8.0, 4.0]]), None)), 9)
         5.0
         """
-        return self._form.scalar(self.flat_expectation(self._flatten(values)))
+        return self._form.scalar(self.certain.flat_expectation(self._flatten(values)))
 
     @property
     def entropy(self) -> Number:
@@ -121,7 +117,7 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> round(p.entropy, 6)  # -(0.25 log 0.25 + 0.75 log 0.75)
         0.562335
         """
-        return self._form.scalar(self._precise("the entropy", entropies.entropy(self)))
+        return self._form.scalar(entropies.entropy(self.certain))
 
     def entropy_gradient(self) -> Parts:
         """Gradient of the entropy with respect to the scores: -covariance_product(scores).
@@ -131,8 +127,7 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> p.entropy_gradient().unary.round(3)
         array([[ 0.206, -0.206]])
         """
-        self._precise("the gradient of the entropy", np.zeros(self.structures.n_sentences))
-        return self._shaped(entropies.entropy_gradient(self))
+        return self._shaped(entropies.entropy_gradient(self.certain))
 
     def cross_entropy(self, other: Self) -> Number:
         """-sum p log q = A_q - <scores_q, marginals_p>; infinite where q forbids what p allows.
@@ -144,14 +139,14 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         0.693147
         """
         self._check_comparable(other)
+        p, q = self.certain, other.settled
         with np.errstate(over="ignore"):
-            found = entropies.cross_entropy(self, other)
-        q = other.settled
+            found = np.atleast_1d(q.log_partition) - p.flat_expectation(q.scores)
         if q.largest > PRECISE:
             sizes = np.abs(q.scores)
-            added = np.maximum(self.flat_expectation(sizes), other.flat_expectation(sizes))
+            added = np.maximum(p.flat_expectation(sizes), q.certain.flat_expectation(sizes))
             # What q forbids is infinitely surprising; that is no loss of digits.
-            is_forbidden = self.flat_expectation(q.scores) == -np.inf
+            is_forbidden = p.flat_expectation(q.scores) == -np.inf
             added = np.where(is_forbidden, 0.0, added)
             check_precision(self.structures, "the cross-entropy", found, added)
         return self._form.scalar(found)
@@ -164,8 +159,7 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> p.kl_divergence(p)
         0.0
         """
-        found = self.cross_entropy(other) - self.entropy
-        return self._form.scalar(self._precise("the divergence", np.atleast_1d(found)))
+        return self.cross_entropy(other) - self.entropy
 
     def renyi_entropy(self, alpha: float) -> Number:
         """log(sum p^alpha) / (1 - alpha) = (A(alpha scores) - alpha A(scores)) / (1 - alpha).
@@ -181,8 +175,8 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         """
         if not alpha >= 0:
             raise ValueError(f"alpha is {alpha}; expected a number from 0 to infinity.")
-        found = entropies.renyi_entropy(self, alpha)
-        return self._form.scalar(self._precise("the entropy", found) if alpha > 0 else found)
+        p = self.certain_within(max(1.0, 1.0 / alpha)) if alpha > 0 else self
+        return self._form.scalar(entropies.renyi_entropy(p, alpha))
 
     def n_best_entropy(self, k: int) -> Number:
         """Entropy of the k best structures alone, renormalised (Kim et al. 2006).
@@ -194,7 +188,8 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> p.n_best_entropy(1), round(p.n_best_entropy(2) - p.entropy, 9)
         (0.0, 0.0)
         """
-        best = self.settled.k_best(k)
+        # Those that are out of reach have probability 0.
+        best = self.certain.settled.k_best(k)
         lists = [best] if self._form.kind == "one" else best
         entropies = []
         for found in lists:
@@ -236,7 +231,7 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> p.score([0])
         0.0
         """
-        return self._form.scalar(self.flat_score(self.counts(structure)))
+        return self._form.scalar(self._score(self.counts(structure)))
 
     def log_prob(self, structure: Structure) -> Number:
         """log p(structure) = score(structure) - A.
@@ -246,17 +241,11 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> round(np.exp(p.log_prob([1])).item(), 9)
         0.75
         """
-        counts, p = self.counts(structure), self.settled
-        score, log_partition = p.flat_score(counts), p.inference.log_partition
-        with np.errstate(over="ignore"):
-            found = score - log_partition
-        if p.largest > PRECISE:
-            sizes = np.where(counts > 0, np.abs(p.scores), 0.0)
-            added = self._sum_by_sentence("the sum of the scores", counts, sizes)
-            added = np.where(score == -np.inf, 0.0, np.maximum(added, np.abs(log_partition)))
-            added = np.where(found > COARSEST, np.maximum(added, p.largest), added)
-            check_precision(self.structures, "the log-probability", found, added)
-        return self._form.scalar(found)
+        counts = self.counts(structure)
+        if self.largest > PRECISE:
+            return self._form.scalar(exact.log_prob(self, counts))
+        p = self.settled
+        return self._form.scalar(p.flat_score(counts) - p.inference.log_partition)
 
     @property
     def count(self) -> Any:
@@ -280,7 +269,9 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> LinearChain(np.array([[0.0, 3.0]]), np.zeros((2, 2))).best_score
         3.0
         """
-        return self._form.scalar(self.best.scores.copy())
+        if self.largest <= PRECISE:
+            return self._form.scalar(self.best.scores.copy())
+        return self._form.scalar(self._score(self.structures.counts(self.certain.best.structures)))
 
     @property
     def argmax(self) -> One | Any:
@@ -291,7 +282,8 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> p.argmax
         array([1])
         """
-        return self._form.join_structures(self.structures, copy.deepcopy(self.best.structures))
+        best = copy.deepcopy(self.certain.best.structures)
+        return self._form.join_structures(self.structures, best)
 
     @property
     def max_marginals(self) -> Parts:
@@ -302,7 +294,9 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> p.max_marginals.unary.round(3)
         array([[0.   , 1.099]])
         """
-        return self._shaped(self.flat_max_marginals(), largest=True)
+        is_small = self.largest <= PRECISE
+        found = self.flat_max_marginals() if is_small else exact.max_marginals(self)
+        return self._shaped(found, largest=True)
 
     def k_best(self, k: int) -> list[Any]:
         """The k best structures as `(structure, score)`, best first; a list of lists for a batch.
@@ -314,7 +308,8 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> [(tags.tolist(), round(score, 3)) for tags, score in p.k_best(3)]
         [([1], 1.099), ([0], 0.0)]
         """
-        best = self.flat_k_best(whole_number("k", k, 1))
+        k, is_small = whole_number("k", k, 1), self.largest <= PRECISE
+        best = self.flat_k_best(k) if is_small else exact.k_best(self, k)
         return self._form.join_k_best(self.structures, best)
 
     def sample(self, size: int, rng: np.random.Generator, *, replace: bool = True) -> Structure:
@@ -331,7 +326,8 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         [[0], [1]]
         """
         if replace:
-            samples = self.structures.sample(self.scores, self.inference, *checked_draw(size, rng))
+            p = self.certain
+            samples = p.structures.sample(p.scores, p.inference, *checked_draw(size, rng))
         else:
             samples = in_full(self.structures, self.flat_distinct(size, rng), size)
         return self._form.join_samples(self.structures, samples)
@@ -348,7 +344,12 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         """
         size, rng = checked_draw(size, rng)
         _ = self.inference  # An error where there is no structure.
-        return distinct_structures(self.structures, self.settled.scores, size, rng)
+        p = self.certain
+        drawn = distinct_structures(p.structures, p.settled.scores, size, rng)
+        if p is not self and any(len(each) < size for each in drawn):
+            # Those that are out of reach come behind the others.
+            drawn = distinct_structures(self.structures, self.settled.scores, size, rng)
+        return drawn
 
     def _repr_html_(self) -> str | None:
         # The drawings know the distributions, so that this layer can know of them only here.
@@ -358,16 +359,9 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
 
     # ------------------------------------------------------------------ helpers
 
-    def _precise(self, what: str, found: FloatArray) -> FloatArray:
-        """An entropy, A - <scores, marginals>, if it is more than the rounding of both."""
-        p = self.settled
-        if p.largest > PRECISE:
-            possible = p.inference.marginals > 0.0
-            added = p.flat_expectation(np.where(possible, np.abs(p.scores), 0.0))
-            # It is not below 0, unless a log-partition was rounded by more than its own size.
-            added = np.where(found < -COARSEST, np.maximum(added, p.largest), added)
-            check_precision(self.structures, what, np.minimum(found, 0.0), added)
-        return found
+    def _score(self, counts: FloatArray) -> FloatArray:
+        """The score of a structure per sentence given by its flat part counts."""
+        return exact.score(self, counts) if self.largest > PRECISE else self.flat_score(counts)
 
     def _check_comparable(self, other: Self) -> None:
         check_comparable(self, other)

@@ -7,8 +7,9 @@ import numpy as np
 from partita.arrays import FloatArray
 from partita.structures.base import Inference, Structures, too_large
 from partita.structures.batch import where_false, whole_number
+from partita.structures.settling import PRECISE
 
-COARSEST = 2.0**-10
+COARSEST = 2.0**-20
 """The rounding in nats up to which a small difference of large sums is given, not refused."""
 
 
@@ -49,6 +50,41 @@ def check_support(sets: Structures, scores: FloatArray, values: FloatArray) -> N
     raise too_large(sets, scores, sentence)
 
 
+def check_addition(name: str, words: FloatArray, scores: FloatArray) -> None:
+    """Scores of an end, (n_tags,), can be added to those of words, a row a sentence.
+
+    A sum that drops more than a trace of either is an error, since nobody could tell later.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = words + scores
+        added = sums - words
+        dropped = np.abs((words - (sums - added)) + (scores - added))
+    is_finite = (words > -np.inf) & (scores > -np.inf)
+    is_lost = is_finite & ~(dropped <= COARSEST)
+    if is_lost.any():
+        cell = tuple(np.argwhere(is_lost)[0])
+        given = np.broadcast_to(scores, words.shape)[cell]
+        raise ValueError(
+            f"{name} has a score of {given:.3g} where the word's own is {words[cell]:.3g} "
+            f"(sentence {cell[0]}, counting from 0), and their sum has not the digits for both. "
+            "Scores are natural logarithms; subtract a constant, or scale them."
+        )
+
+
+def check_settled(sizes: FloatArray) -> None:
+    """The largest score of each sentence lets sums keep their digits, now that all is settled."""
+    is_lost = ~(sizes <= PRECISE)
+    if is_lost.any():
+        sentence = int(np.flatnonzero(is_lost)[0])
+        size = sizes[sentence]
+        raise ValueError(
+            f"the structures of sentence {sentence} (counting from 0) cannot be told apart: what "
+            f"they differ by is lost in rounding, since their scores add up and cancel numbers "
+            f"such as {size:.3g}, whose last digit is worth {2.0**-52 * size:.2g} nats. Scores are "
+            "natural logarithms; scale them, or forbid by -inf what cannot be."
+        )
+
+
 def check_precision(sets: Structures, what: str, found: FloatArray, added: FloatArray) -> None:
     """A difference of sums, found for each sentence, is a number and more than their rounding.
 
@@ -73,11 +109,16 @@ def restored(what: str, values: Any, unit: float) -> Any:
     with np.errstate(over="ignore"):
         result = values * unit
     if (np.isfinite(values) & ~np.isfinite(result)).any():
-        raise ValueError(
-            f"{what} is beyond the largest double, {np.finfo(np.float64).max:.3g}: the scores or "
-            "values it is a sum of are too large. Subtract a constant from them, or scale them."
-        )
+        raise beyond_doubles(what)
     return result
+
+
+def beyond_doubles(what: str) -> ValueError:
+    """The error for a number that no double holds."""
+    return ValueError(
+        f"{what} is beyond the largest double, {np.finfo(np.float64).max:.3g}: the scores or "
+        "values it is a sum of are too large. Subtract a constant from them, or scale them."
+    )
 
 
 def check_comparable(p: Any, other: Any) -> None:

@@ -52,6 +52,7 @@ def _(p: Tree, sentence: int) -> list[Svg]:
     n_words = int(p.structures.n_words[sentence])
     if n_words > MOST_WORDS:
         return []
+    p = p.certain
     _, inference = p.structures.arc_inference(p.scores, p.inference)
     marginals = p.structures.split_arcs(inference.marginals)[sentence]
     found = p.best.structures[sentence]
@@ -68,7 +69,7 @@ def _(p: Tree, sentence: int) -> list[Svg]:
 def _(p: HypergraphDistribution, sentence: int) -> list[Svg]:
     """The likeliest edges."""
     graph = p.structures.hypergraphs[sentence]
-    (marginals,) = p.structures.split_arrays(p.inference.marginals)
+    (marginals,) = p.structures.split_arrays(p.certain.inference.marginals)
     counts = marginals[sentence]
     rows = {
         f"{edge}: {graph.heads[edge]} ← {' '.join(map(str, graph.tails(edge)))}": counts[edge]

@@ -21,8 +21,6 @@ from partita.arrays import FloatArray
 if TYPE_CHECKING:
     from partita.distribution.base import Distribution
 
-LARGE = 1e4
-"""Scores beyond it are settled first: sums of hundreds of them keep less than ten digits."""
 NEAR_ONE = 0.01
 """Orders closer to 1 than this are integrated: a quotient would keep less than ten digits."""
 N_PLACES = 5
@@ -48,16 +46,13 @@ def entropy_gradient(p: "Distribution") -> FloatArray:
     return gradient
 
 
-def cross_entropy(p: "Distribution", other: "Distribution") -> FloatArray:
-    """A_q - <scores_q, marginals_p> of each sentence."""
-    q = other.settled
-    return q.inference.log_partition - p.settled.flat_expectation(q.scores)
-
-
 def renyi_entropy(p: "Distribution", alpha: float) -> FloatArray:
     """(A(alpha scores) - alpha A(scores)) / (1 - alpha) of each sentence, for any order from 0."""
     if alpha == 1:
         return entropy(p)
+    if alpha == 0:
+        # The logarithm of how many there are, however large scores are.
+        return p.tempered(alpha).inference.log_partition
     p = p.settled
     log_partition = p.inference.log_partition
     if alpha == np.inf:

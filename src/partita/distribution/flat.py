@@ -9,9 +9,7 @@ from partita.distribution.checks import check_shape, check_shapes, check_support
 from partita.kernels import parts
 from partita.structures.base import Best, Inference, Structure, Structures
 from partita.structures.batch import flat_vector
-
-ADDABLE, UNIT = 2.0**900, 2.0**128
-"""Numbers up to the first are added up as they are; larger ones in this unit."""
+from partita.structures.settling import ADDABLE, UNIT
 
 
 class FlatDistribution:

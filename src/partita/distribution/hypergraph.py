@@ -51,6 +51,11 @@ class HypergraphDistribution(Distribution[Values, IntArray]):
                     f"hypergraph {index} is a {type(graph).__name__}; expected a Hypergraph, or a "
                     "list of them. Make one by Hypergraph(heads, tails, root)."
                 )
+        if scores is None:
+            raise ValueError(
+                "scores is None; expected one score per edge, (n_edges,), or a list of such arrays "
+                "for a batch. Where all derivations are alike, give np.zeros(hypergraph.n_edges)."
+            )
         super().__init__(Forests(graphs), form, scores)
 
     @property
@@ -95,7 +100,7 @@ class HypergraphDistribution(Distribution[Values, IntArray]):
                 f"features of {len(matrices)} sentences came; expected a matrix for each of the "
                 f"{self.structures.n_sentences} hypergraphs."
             )
-        marginals = self.structures.split(self.inference.marginals)
+        marginals = self.structures.split(self.certain.inference.marginals)
         return self._form.one_or_list(
             [_summed(matrix, row) for matrix, row in zip(matrices, marginals, strict=True)]
         )

@@ -11,13 +11,15 @@ from partita.arrays import Array, FloatArray, IntArray, Number, Values
 from partita.distribution import chain_entropy as spans
 from partita.distribution.base import Distribution
 from partita.distribution.chain_entropy import EntropyLattices, UncertainSpan
-from partita.distribution.checks import check_support
+from partita.distribution.checks import check_addition, check_support
+from partita.kernels import parts as part_kernels
 from partita.kernels.chains import entropy as chain_entropy
 from partita.structures.array_structures import made_once
 from partita.structures.batch import check_scores, is_list, number_array, whole_number
 from partita.structures.chains import Chains
 from partita.structures.forms import recognise, shape_of
 from partita.structures.part_arrays import axes
+from partita.structures.settling import PRECISE
 
 UNARY = axes("n s", "a score for every word and tag")
 SHARED = axes("s s", "a score for every pair of neighbouring tags")
@@ -106,6 +108,10 @@ class LinearChain(Distribution[ChainParts, IntArray]):
                     f"{name} has shape {scores.shape}; expected ({n_tags},), a score for every tag."
                 )
             check_scores(name, scores)
+            # No sum is larger than this.
+            self.largest += float(part_kernels.largest(scores)[0])
+            if self.largest > PRECISE:
+                check_addition(name, self.scores[parts], scores)
             self.scores[parts] += scores
 
     # ------------------------------------------------------------------ Mann & McCallum 2007
@@ -218,7 +224,7 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         chains = self.structures
         log_partition, entropies = np.empty((2, chains.n_sentences))
         stride = 0 if chains.shared else chains.n_tags**2
-        scores = self.settled.scores
+        scores = self.certain.settled.scores
         chain_entropy.forward_only(scores, *chains.shape, stride, log_partition, entropies)
         check_support(self.structures, scores, log_partition)
         return self._form.scalar(entropies)
@@ -235,7 +241,7 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         p = self.by_position
         gradient = np.empty(p.structures.n_parts)
         chain_entropy.gradient(
-            p.inference.marginals, *p.structures.shape, *self._lattices, gradient
+            p.certain.inference.marginals, *p.structures.shape, *self._lattices, gradient
         )
         return self._gathered(gradient)
 
@@ -243,7 +249,7 @@ class LinearChain(Distribution[ChainParts, IntArray]):
     def _lattices(self) -> tuple[FloatArray, FloatArray]:
         p = self.by_position
         before, behind = np.empty((2, p.structures.word_offsets[-1], p.structures.n_tags))
-        chain_entropy.lattices(p.inference.marginals, *p.structures.shape, before, behind)
+        chain_entropy.lattices(p.certain.inference.marginals, *p.structures.shape, before, behind)
         return before, behind
 
     @property
@@ -254,7 +260,7 @@ class LinearChain(Distribution[ChainParts, IntArray]):
         >>> unary[0].shape, pairs[0].shape
         ((3, 2), (2, 2, 2))
         """
-        return self.by_position.structures.split(self.by_position.inference.marginals)
+        return self.by_position.structures.split(self.by_position.certain.inference.marginals)
 
     def _gathered(self, parts: FloatArray) -> ChainParts:
         """A vector over the parts of `by_position`, summed where transitions are shared."""

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray
-from partita.distribution import entropies
-from partita.distribution.flat import ADDABLE, FlatDistribution
+from partita.distribution.checks import check_settled, check_support
+from partita.distribution.flat import FlatDistribution
 from partita.distribution.names import Names, described, names_of
 from partita.structures.base import Structures, too_large
 from partita.structures.batch import boolean_array, flat_vector
 from partita.structures.doors import flat_scores, flat_values, shaped
 from partita.structures.forms import Form
+from partita.structures.settling import ADDABLE, PRECISE, SMALL, settled
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -38,7 +39,7 @@ class ShapedDistribution(FlatDistribution, Generic[Parts]):
     def __init__(self, structures: Structures, form: Form, *given: Any) -> None:
         """From one array of scores for each of `structures.arrays`, in the form that they have."""
         self.structures = structures
-        self.scores = flat_scores(structures, form, given)
+        self.scores, self.largest = flat_scores(structures, form, given)
         self._form = form
 
     @classmethod
@@ -149,7 +150,7 @@ class ShapedDistribution(FlatDistribution, Generic[Parts]):
         found.names = self.names
         return found
 
-    @cached_property
+    @property
     def settled(self) -> Self:
         """The same distribution; from large scores, what all structures have in common is taken.
 
@@ -161,11 +162,50 @@ class ShapedDistribution(FlatDistribution, Generic[Parts]):
         >>> p.settled.scores[:2]
         array([-1.,  0.])
         """
-        if self.largest <= entropies.LARGE:
-            return self
-        if self.largest > ADDABLE:
-            return self  # differences of scores may be beyond the largest double
+        # One that kept itself would be in memory until the next search for such rings. Differences
+        # of scores that cannot be added up may be beyond the largest double.
+        return self._settled if SMALL < self.largest <= ADDABLE else self
+
+    @cached_property
+    def _settled(self) -> Self:
         return self.with_scores(self.structures.centred(self.scores, self.inference))
+
+    @property
+    def certain(self) -> Self:
+        """The same distribution, from scores whose sums keep their digits.
+
+        It is this one unless scores are very large. What all structures have in common is then
+        taken from them, and parts that are in no structure of probability above 0 are forbidden;
+        if large scores that cancel are left, nobody knows which structures are good, and that is
+        an error.
+
+        >>> from partita import LinearChain
+        >>> p = LinearChain(np.array([[1e17, 1e17 + 32.0, 0.0]]), np.zeros((3, 3)))
+        >>> p.certain.scores[:3]
+        array([-32.,   0., -inf])
+        """
+        # Not all of it a cached property, whose lock takes a tenth of what a sentence does.
+        return self if self.largest <= PRECISE else self._certain
+
+    @cached_property
+    def _certain(self) -> Self:
+        return self.certain_within(1.0)
+
+    def certain_within(self, reach: float) -> Self:
+        """`certain`, where structures that are `reach` times as far from the best count too.
+
+        >>> from partita import LinearChain
+        >>> p = LinearChain(np.array([[1e17, 1e17 - 1e4]]), np.zeros((2, 2)))
+        >>> p.certain.scores[:2], p.certain_within(1000.0).scores[:2]
+        (array([  0., -inf]), array([     0., -10000.]))
+        """
+        if self.largest <= PRECISE:
+            return self
+        best = self.structures.argmax(self._addable[0])
+        check_support(self.structures, self.scores, best.scores)
+        found = settled(self.structures, self.scores, reach)
+        check_settled(found.sizes)
+        return self.with_scores(found.scores)
 
     # ------------------------------------------------------------------ names
 

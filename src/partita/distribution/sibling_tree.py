@@ -98,10 +98,10 @@ class SiblingTree(Distribution[SiblingParts, IntArray]):
         >>> round(float(pairs[0, 1, 0, 2]), 9)  # both words hang on the root, in one tree of three
         0.333333333
         """
-        trees = self.structures
+        trees, p = self.structures, self.certain
         found = zip(
-            trees.arc_covariance(self.scores, self.inference),
-            trees.split_arrays(self.inference.marginals)[0],
+            trees.arc_covariance(p.scores, p.inference),
+            trees.split_arrays(p.inference.marginals)[0],
             strict=True,
         )
         return self._form.one_or_list([arc_pairs(*each) for each in found])

@@ -83,7 +83,7 @@ class Tree(Distribution[Values, Heads]):
         >>> round(float(pairs[0, 1, 0, 2]), 9)  # both words hang on the root, in one tree of three
         0.333333333
         """
-        trees = self.structures
+        trees, p = self.structures, self.certain
         if labelled:
             if trees.n_labels is None:
                 raise ValueError(
@@ -91,16 +91,16 @@ class Tree(Distribution[Values, Heads]):
                     "make the distribution with labelled=True."
                 )
             found = zip(
-                trees.covariance(self.scores, self.inference),
-                trees.split(self.inference.marginals),
+                trees.covariance(p.scores, p.inference),
+                trees.split(p.inference.marginals),
                 strict=True,
             )
             return self._form.one_or_list([_labelled_pairs(*each) for each in found])
-        _, inference = trees.arc_inference(self.scores, self.inference)
+        _, inference = trees.arc_inference(p.scores, p.inference)
         pairs = [
             arc_pairs(covariance, marginals)
             for covariance, marginals in zip(
-                trees.arc_covariance(self.scores, self.inference),
+                trees.arc_covariance(p.scores, p.inference),
                 trees.split_arcs(inference.marginals),
                 strict=True,
             )

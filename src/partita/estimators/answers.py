@@ -16,7 +16,7 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.estimators.pieces import PieceModel
-from partita.text.sentences import listed
+from partita.text.sentences import listed, numbering
 from partita.training.workers import Workers, in_order
 
 Answer = TypeVar("Answer")
@@ -118,9 +118,9 @@ class _Asking(Generic[Answer]):
         is_present = [len(each) > 0 for each in sentences]
         places = [first + index for index, here in enumerate(is_present) if here]
         present = [each for each, here in zip(sentences, is_present, strict=True) if here]
-        return _EncodedRun(
-            is_present, places, present, self.model.encode(present) if present else None
-        )
+        with numbering(places):
+            encoded = self.model.encode(present) if present else None
+        return _EncodedRun(is_present, places, present, encoded)
 
     def _asked(
         self, chunk: "_EncodedRun", pool: ThreadPoolExecutor | None, n_threads: int

@@ -74,7 +74,7 @@ class Estimator(Declared):
         found = files.read(path, cls.kind)
         with refusing_wrong_contents(path):
             estimator = cls(**files.restored_options(cls, found.options))
-            estimator.check()
+            estimator.check_values()
             estimator._restore(Stored(found.header, found.arrays))
             estimator.training_, estimator.about_ = None, dict(found.header["about"])
         return estimator

@@ -144,9 +144,10 @@ class BlockPasses(Generic[BlockT]):
 def cache_folder(options: Runs) -> Iterator[Path]:
     """Where encoded sentences go; without a cache, a temporary folder. Workers are kept."""
     scratch = ScratchFolder("partita-cache-") if options.cache is None else None
-    folder = Path(options.cache or "") if scratch is None else Path(scratch.path)
-    folder.mkdir(parents=True, exist_ok=True)
+    # A folder inside, so that those of further stages, beside it, go with the temporary one.
+    folder = Path(options.cache or "") if scratch is None else scratch.path / "encoded"
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         with heed_interruptions(), held(options.workers):
             yield folder
     finally:

@@ -1,13 +1,24 @@
 """Groups of options that several estimators share: penalty, optimiser, run, entropy."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Literal
 
-from partita.estimators.options import Check, Declared, above, at_least, declared, option
+from partita.estimators.options import (
+    Check,
+    Declared,
+    above,
+    at_least,
+    declared,
+    option,
+    without,
+    without_data,
+)
 from partita.estimators.supervision import Course, EntropyTerm, ObjectiveName, course_of
-from partita.objectives import Entropy, Objective, RenyiEntropy
+from partita.files import check_folder
+from partita.objectives import ContrastiveDivergence, Entropy, Objective, RenyiEntropy
 from partita.training import LBFGS, OWLQN, SGD, AdaGrad, Adam, Penalty
-from partita.training.interruption import end_if_terminated
+from partita.training.interruption import end_if_terminated, heed_interruptions
 from partita.training.optimisers import Optimiser
 from partita.training.trainer import Path
 from partita.training.workers import Workers
@@ -40,7 +51,10 @@ class Runs(Declared):
     """How a long run goes: files, randomness, workers, progress."""
 
     patience: int = option(
-        10, "iterations without progress on held-out data after which training stops", at_least(1)
+        10,
+        "iterations without progress on held-out data after which training stops",
+        at_least(1),
+        needs=without_data("held_out", "held-out data (held_out=..., or --held-out)"),
     )
     checkpoint: Path | None = option(
         None,
@@ -84,14 +98,24 @@ class Runs(Declared):
         None, "show progress; where standard error is a terminal if left out", is_kept=False
     )
 
-    def _begin(self) -> None:
-        """What every `fit` begins with: an error for wrong options; the end after a SIGTERM."""
+    @contextmanager
+    def _fitting(self, *, held_out: bool = True) -> Iterator[None]:
+        """What every `fit` is done within: a signal is noted from its first line to its last.
+
+        Before that, wrong options are an error, and a SIGTERM that ended another `fit` ends this.
+        `held_out` is whether there are data to judge by.
+        """
         end_if_terminated()
         self.check()
+        self.check_data(held_out=held_out)
+        with heed_interruptions():
+            yield
 
     def _check_together(self) -> None:
         if self.resume and self.checkpoint is None:
             raise ValueError("resume came without a checkpoint; say which file to resume from.")
+        if self.cache is not None:
+            check_folder("cache", self.cache)
         super()._check_together()
 
 
@@ -145,6 +169,10 @@ class Descent(Runs):
         'of the objective "contrastive-divergence": how many steps of a Markov chain lead away '
         "from the labels; a step draws every tag, or head, anew, given all others",
         at_least(1),
+        needs=without(
+            "objective='contrastive-divergence'",
+            lambda descent: isinstance(descent.course().full, ContrastiveDivergence),
+        ),
     )
 
     def course(self) -> Course:
@@ -190,9 +218,15 @@ class Descent(Runs):
         super()._check_together()
 
 
+ENTROPY = without("an entropy_weight above 0", lambda options: options.entropy_weight > 0)
+
+
 @declared
 class Uncertainty(Declared):
     """Entropy of sentences without labels, as a term of the loss."""
+
+    unlabelled_terms: ClassVar[tuple[str, ...]] = ("entropy_weight",)
+    """The options by which sentences without labels teach anything."""
 
     entropy_weight: float = option(
         0.0,
@@ -202,10 +236,10 @@ class Uncertainty(Declared):
         at_least(0),
     )
     entropy_ramp: int = option(
-        20, "iterations until the weight of the entropy is reached", at_least(0)
+        20, "iterations until the weight of the entropy is reached", at_least(0), needs=ENTROPY
     )
     renyi_alpha: float | None = option(
-        None, "order of the entropy, if it is to be Rényi's", above(0)
+        None, "order of the entropy, if it is to be Rényi's", above(0), needs=ENTROPY
     )
 
     def entropy_term(self, share: float = 1.0) -> EntropyTerm | None:
@@ -214,11 +248,3 @@ class Uncertainty(Declared):
             return None
         entropy = Entropy() if self.renyi_alpha is None else RenyiEntropy(self.renyi_alpha)
         return EntropyTerm(entropy, self.entropy_weight * share, self.entropy_ramp)
-
-    def _check_together(self) -> None:
-        if self.renyi_alpha is not None and not self.entropy_weight:
-            raise ValueError(
-                f"renyi_alpha is {self.renyi_alpha}, but entropy_weight is 0, so that it would "
-                "change nothing; expected a weight above 0 beside it."
-            )
-        super()._check_together()

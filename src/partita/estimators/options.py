@@ -52,6 +52,33 @@ def between(least: float, most: float) -> Check:
     return Check(lambda value: least <= value <= most, f"{least} to {most}")
 
 
+class Need(NamedTuple):
+    """Where an option changes anything; a value that would change nothing is refused."""
+
+    holds: Callable[[Any], bool]
+    """Of its owner, as far as options say; `of_data` may say more."""
+    unless: str
+    """Where it changes nothing, for messages: "without features"."""
+    instead: str = "expected both or neither"
+    of_data: str | None = None
+    """What data must be there for it, by a name that `Declared.check_data` is told."""
+
+
+def without(what: str, holds: Callable[[Any], bool]) -> Need:
+    """The need of an option that changes nothing without something else."""
+    return Need(holds, f"without {what}")
+
+
+def beside(what: str, holds: Callable[[Any], bool]) -> Need:
+    """The need of an option that changes nothing beside something else."""
+    return Need(lambda owner: not holds(owner), f"beside {what}", "expected one of the two")
+
+
+def without_data(name: str, what: str) -> Need:
+    """The need of an option that changes nothing without certain data."""
+    return Need(lambda owner: True, f"without {what}", of_data=name)
+
+
 @dataclass(frozen=True)
 class About:
     """What an option's declaration says beside its name, type and default."""
@@ -65,6 +92,8 @@ class About:
     """Whether the command has a flag for it."""
     is_kept: bool = True
     """Whether a model file keeps it; not what only training needs."""
+    needs: Need | None = None
+    """Where it changes anything; anywhere if left out."""
 
 
 def option(
@@ -76,17 +105,21 @@ def option(
     metavar: str | None = None,
     is_flag: bool = True,
     is_kept: bool = True,
+    needs: Need | None = None,
 ) -> Any:
     """A field that is an option; see `About`."""
-    about = About(help, check, read, metavar, is_flag, is_kept)
+    about = About(help, check, read, metavar, is_flag, is_kept, needs)
     return dataclasses.field(default=default, metadata={"about": about})
 
 
-def again(owner: type, name: str, default: Any, help: str | None = None) -> Any:
-    """An option of a group once more, with another default (or help)."""
+def again(
+    owner: type, name: str, default: Any, help: str | None = None, *, needs: Need | None = None
+) -> Any:
+    """An option of a group once more, with another default (or help, or need)."""
     (field,) = (each for each in dataclasses.fields(owner) if each.name == name)
     about = field.metadata["about"]
     about = about if help is None else dataclasses.replace(about, help=help)
+    about = about if needs is None else dataclasses.replace(about, needs=needs)
     return dataclasses.field(default=default, metadata={"about": about})
 
 
@@ -108,7 +141,16 @@ class Option:
         if not fits:
             raise ValueError(f"{self.name} is {value!r}; expected {self.expected}.")
         if isinstance(value, Declared):
-            value.check()
+            value.check_values()
+
+    def refuse_idle(self, value: Any) -> None:
+        """An error for a value that changes nothing here, unless it is the default."""
+        # Compared by repr, since an option may be an array, which has no plain equality.
+        if (need := self.about.needs) is not None and repr(value) != repr(self.default):
+            raise ValueError(
+                f"{self.name} is {_short(value)}, which changes nothing {need.unless}; "
+                f"{need.instead}."
+            )
 
     @property
     def expected(self) -> str:
@@ -316,10 +358,45 @@ class Declared:
         return self
 
     def check(self) -> None:
-        """An error for the first option whose value makes no sense; needs no data."""
+        """An error for the first option that makes no sense, or changes nothing; needs no data.
+
+        >>> @declared
+        ... class Example(Declared):
+        ...     n_tags: int | None = option(None, "how many tags")
+        ...     names: bool = option(
+        ...         False,
+        ...         "name them",
+        ...         needs=without("n_tags", lambda given: given.n_tags is not None),
+        ...     )
+        >>> Example(names=True).check()
+        Traceback (most recent call last):
+        ValueError: names is True, which changes nothing without n_tags; expected both or neither.
+        """
+        self.check_values()
+        for each in options_of(type(self)):
+            value, need = getattr(self, each.name), each.about.needs
+            if need is not None and not need.holds(self):
+                each.refuse_idle(value)
+            # What no file keeps may be a fitted model, which has used its options already.
+            if each.about.is_kept and isinstance(value, Declared):
+                value.check()
+
+    def check_values(self) -> None:
+        """An error for the first option whose value makes no sense.
+
+        All that is asked of a model out of a file, which keeps no constraints, say, but their
+        weight.
+        """
         for each in options_of(type(self)):
             each.checked(getattr(self, each.name))
         self._check_together()
+
+    def check_data(self, **is_there: bool) -> None:
+        """An error for the first option that changes nothing without data that did not come."""
+        for each in options_of(type(self)):
+            need = each.about.needs
+            if need is not None and not is_there.get(need.of_data or "", True):
+                each.refuse_idle(getattr(self, each.name))
 
     def _check_together(self) -> None:
         """Options that make no sense together; for subclasses."""

@@ -48,16 +48,19 @@ def learn(
     with heed_interruptions(), held(workers), judged(held_out, workers) as judge:
         beginning = None if start is not None else lessons.beginning()
         stages = [lessons] if beginning is None else [beginning, lessons]
+        result: TrainingResult | None = None
         for stage, each in enumerate(stages, start=first_stage):
             objective, batches = each.assemble()
             cache = numbered(way.options.cache, stage)
             with build_corpus(
                 objective, batches, workers=workers, n_shards=way.n_shards, cache=cache
             ) as corpus:
-                result = run(corpus, way, start, judge, stage)
+                found = run(corpus, way, start, judge, stage)
+            result = found if result is None else found.after(result)
             if result.interrupted:
                 break
             start = result.weights
+    assert result is not None
     return result
 
 

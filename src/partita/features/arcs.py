@@ -126,6 +126,24 @@ def places(
     ]
 
 
+def n_features(keys: Keys, first_node: int, heads: IntArray, modifiers: IntArray) -> IntArray:
+    """How many of the features of each arc each template has, (n_arcs, n_templates), as `places`.
+
+    One each; but of a template of sets as many as there are ways to choose a member of each.
+    """
+    n_sets = len(keys.set_between)
+    members = [
+        np.diff(ends).reshape(len(keys.head), n_sets)[first_node + nodes]
+        for ends, nodes in ((keys.set_head_ends, heads), (keys.set_modifier_ends, modifiers))
+    ]
+    spans = np.sort(np.stack([heads, modifiers], axis=1) + first_node, axis=1).tolist()
+    n_kinds = np.array([len(np.unique(keys.kind[low + 1 : high])) for low, high in spans])
+    sets = members[0] * members[1] * np.where(keys.set_between, n_kinds[:, np.newaxis], 1)
+    sizes = keys.head.shape[1], keys.only_head.shape[1] + keys.only_modifier.shape[1]
+    before, behind = (np.ones((len(heads), size), dtype=np.int64) for size in sizes)
+    return np.concatenate([before, sets, behind], axis=1)
+
+
 def distance_slots(differences: IntArray | int) -> Any:
     """The class of each distance, from 0: 1, 2, 3, 4, 5 to 6, 7 to 10, more.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import event
+from numba.core import caching, event
 
 PATIENCE = 2.0
 """Seconds of compilation after which a user is told what the waiting is for."""
@@ -39,6 +39,34 @@ def choose_folder() -> None:
         "Set NUMBA_CACHE_DIR to a folder that lasts to compile only once.",
         folder,
     )
+
+
+def forgive_damage() -> None:
+    """What cannot be read of kept code is compiled again.
+
+    Numba passes on whatever `pickle` raises: at a file that was cut short, and at one of an earlier
+    version of Partita whose classes had other names, since it reads them before it compares dates.
+    """
+    files: Any = caching.IndexDataCacheFile
+    load_index, load_data = files._load_index, files._load_data
+
+    def index_of(self: Any) -> Any:
+        try:
+            return load_index(self)
+        except OSError:
+            raise
+        except Exception:
+            return {}
+
+    def data_of(self: Any, name: str) -> Any:
+        try:
+            return load_data(self, name)
+        except OSError:
+            raise
+        except Exception as error:
+            raise OSError(f"{name} cannot be read") from error
+
+    files._load_index, files._load_data = index_of, data_of
 
 
 def _is_writable(folder: Path) -> bool:

@@ -13,7 +13,7 @@ and np.empty(n), for scratch.
 import numba
 from numba import njit
 
-from partita.kernels.cache import choose_folder
+from partita.kernels.cache import choose_folder, forgive_damage
 
 KNOWN = ("0.68.",)
 """Versions of Numba whose insides `linking` and `commonest` know; they have no public names."""
@@ -21,6 +21,8 @@ is_known = numba.__version__.startswith(KNOWN)
 if is_known:
     import partita.kernels.commonest  # noqa: F401
     from partita.kernels.linking import StepFunction
+
+    forgive_damage()
 
 choose_folder()
 

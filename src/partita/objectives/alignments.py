@@ -12,6 +12,7 @@ import numpy as np
 from partita.arrays import FloatArray
 from partita.kernels.bitext import hmm_steps, model1
 from partita.objectives.base import AdditiveObjective, Pullback, checked_weights, scaled
+from partita.objectives.targets import refuse_target
 from partita.structures.bitext_cells import BitextCells, DirectionParts
 
 
@@ -34,6 +35,7 @@ class AlignmentEvidence(AdditiveObjective):
         self, p: Any, target: None, sample_weights: FloatArray | None = None
     ) -> tuple[FloatArray, Pullback]:
         """The loss, shape (1,), and minus the expected counts."""
+        refuse_target(target, self)
         cells: BitextCells = p.structures
         weights = checked_weights(sample_weights, cells.n_sentences)
         counts = np.zeros(cells.n_parts)

@@ -10,6 +10,7 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.distribution.base import Distribution
+from partita.structures.batch import number_array
 
 Pullback = Callable[[FloatArray], FloatArray]
 """Slope of the loss with respect to the summed statistic -> gradient with respect to `p.scores`."""
@@ -161,20 +162,18 @@ def spread(p: Distribution, values: FloatArray) -> FloatArray:
     return np.repeat(values, np.diff(p.structures.part_offsets))
 
 
-def checked_weights(sample_weights: FloatArray | None, n_items: int) -> FloatArray:
+def checked_weights(sample_weights: Any, n_items: int, name: str = "sample_weights") -> FloatArray:
     """A finite number, 0 or more, for each item; 1 where none came."""
     if sample_weights is None:
         return np.ones(n_items)
-    weights = np.asarray(sample_weights, dtype=np.float64)
+    expected = f"({n_items},), one number for each sentence"
+    weights = number_array(name, sample_weights, expected)
     if weights.shape != (n_items,):
-        raise ValueError(
-            f"sample_weights has shape {weights.shape}; expected ({n_items},), one number for "
-            "each sentence of the batch."
-        )
+        raise ValueError(f"{name} has shape {weights.shape}; expected {expected}.")
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if wrong.size:
         raise ValueError(
-            f"sample_weights[{wrong[0]}] is {weights[wrong[0]]}, negative or not finite; expected "
+            f"{name}[{wrong[0]}] is {weights[wrong[0]]}, negative or not finite; expected "
             "finite numbers, 0 or more. A weight of 0 leaves a sentence out."
         )
     return weights

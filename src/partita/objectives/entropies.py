@@ -4,6 +4,7 @@ from partita.arrays import FloatArray
 from partita.distribution import entropies
 from partita.distribution.base import Distribution
 from partita.objectives.base import Gradient, SentenceObjective
+from partita.objectives.targets import refuse_target
 
 
 class Entropy(SentenceObjective):
@@ -27,6 +28,7 @@ class Entropy(SentenceObjective):
 
     def losses(self, p: Distribution, target: None) -> tuple[FloatArray, Gradient]:
         """A - <scores, marginals>."""
+        refuse_target(target, self)
         return entropies.entropy(p), lambda: entropies.entropy_gradient(p)
 
 
@@ -53,5 +55,6 @@ class RenyiEntropy(SentenceObjective):
 
     def losses(self, p: Distribution, target: None) -> tuple[FloatArray, Gradient]:
         """The entropy of order alpha."""
+        refuse_target(target, self)
         alpha = self.alpha
         return entropies.renyi_entropy(p, alpha), lambda: entropies.renyi_gradient(p, alpha)

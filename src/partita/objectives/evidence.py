@@ -3,6 +3,7 @@
 from partita.arrays import FloatArray
 from partita.distribution.base import Distribution
 from partita.objectives.base import Gradient, SentenceObjective
+from partita.objectives.targets import refuse_target
 
 
 class Evidence(SentenceObjective):
@@ -24,5 +25,6 @@ class Evidence(SentenceObjective):
 
     def losses(self, p: Distribution, target: None) -> tuple[FloatArray, Gradient]:
         """-A."""
+        refuse_target(target, self)
         inference = p.inference
         return -inference.log_partition, lambda: -inference.marginals

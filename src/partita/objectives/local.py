@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from partita.arrays import BoolArray, FloatArray, IntArray
@@ -11,6 +12,10 @@ from partita.distribution.base import Distribution
 from partita.objectives.base import Gradient, SentenceObjective
 from partita.objectives.targets import Counts, checked_target, sums_by_group
 from partita.structures.base import Structure, Structures
+from partita.structures.forms import length_of
+
+SHOWN = 40
+"""Characters of a caller's value in a message."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ def _check_possible(largest: FloatArray, sentences: IntArray) -> None:
         )
 
 
-def piecewise_choices(pieces: IntArray, target: Counts) -> Choices:
+def piecewise_choices(pieces: ArrayLike, target: Counts) -> Choices:
     """The choices of piecewise training: each part of the target against the rest of its piece.
 
     `pieces` holds a number for every part, (n_parts,), equal for parts of the same piece, and -1
@@ -118,11 +123,12 @@ def piecewise_choices(pieces: IntArray, target: Counts) -> Choices:
     >>> bool(np.isclose(LocalLikelihood()(p, choices)[0][0], np.log(2)))
     True
     """
-    if np.shape(pieces) != (target.structures.n_parts,):
+    if not isinstance(target, Counts):
         raise ValueError(
-            f"pieces has shape {np.shape(pieces)}; expected ({target.structures.n_parts},), a "
-            "number for each part that the target was counted in."
+            f"the target of piecewise_choices is a {type(target).__name__}; expected "
+            "Counts.of(structures, [a structure for each sentence])."
         )
+    pieces = _checked_pieces(pieces, target.structures.n_parts)
     chosen = np.zeros(len(pieces))
     chosen[target.parts] = target.values
     n_pieces = int(pieces.max(initial=-1)) + 1
@@ -139,6 +145,18 @@ def piecewise_choices(pieces: IntArray, target: Counts) -> Choices:
     return Choices(rows, np.append(starts, len(parts)), chosen[parts], sentences[numbers[starts]])
 
 
+def _checked_pieces(pieces: ArrayLike, n_parts: int) -> IntArray:
+    numbers = np.asarray(pieces)
+    is_whole = numbers.dtype.kind in "iu" and numbers.min(initial=0) >= -1
+    if numbers.shape != (n_parts,) or not is_whole:
+        raise ValueError(
+            f"pieces is an array of {numbers.dtype} of shape {numbers.shape}; expected "
+            f"({n_parts},) whole numbers, for each part that the target was counted in that of its "
+            "piece, or -1 for none."
+        )
+    return numbers.astype(np.int64, copy=False)
+
+
 def pseudo_choices(
     structures: Structures, places: Sequence[Sequence[Sequence[Structure]]]
 ) -> Choices:
@@ -153,11 +171,7 @@ def pseudo_choices(
     >>> choices.offsets, choices.chosen
     (array([0, 2, 4]), array([1., 0., 1., 0.]))
     """
-    if len(places) != structures.n_sentences or not all(all(map(len, each)) for each in places):
-        raise ValueError(
-            f"places of {len(places)} sentences came, or one without structures; expected places "
-            f"of {structures.n_sentences} sentences, in each a list that begins with the target."
-        )
+    _check_places(places, structures.n_sentences)
     listed = [[s for place in of_sentence for s in place] for of_sentence in places]
     n_listed = np.array([len(of_sentence) for of_sentence in listed])
     first_rows = np.cumsum(n_listed) - n_listed
@@ -179,3 +193,18 @@ def pseudo_choices(
     chosen[offsets[:-1]] = 1.0
     sentences = np.repeat(np.arange(len(places)), [len(of_sentence) for of_sentence in places])
     return Choices(matrix, offsets, chosen, sentences)
+
+
+def _check_places(places: Sequence[Sequence[Sequence[Structure]]], n_sentences: int) -> None:
+    expected = (
+        f"expected places of {n_sentences} sentences, one or more in each, and in each place a "
+        "list of structures that begins with the target."
+    )
+    if length_of(places) != n_sentences:
+        raise ValueError(f"places is {repr(places)[:SHOWN]}; {expected}")
+    for index, each in enumerate(places):
+        if not length_of(each):
+            raise ValueError(f"places[{index}] is {repr(each)[:SHOWN]}; {expected}")
+        for number, place in enumerate(each):
+            if not length_of(place):
+                raise ValueError(f"places[{index}][{number}] is {repr(place)[:SHOWN]}; {expected}")

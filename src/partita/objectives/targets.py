@@ -41,6 +41,11 @@ def checked_target(target: Any, kind: type[Target], objective: object, how: str)
     return target
 
 
+def refuse_target(target: Any, objective: object) -> None:
+    """An error for what came to an objective that compares with nothing."""
+    checked_target(target, type(None), objective, "None: it compares with nothing")
+
+
 def checked_counts(target: Any, structures: Structures, objective: object) -> "Counts":
     """A target that must be the counts of one structure per sentence of the same batch."""
     how = "Counts.of(p.structures, [a structure for each sentence])"

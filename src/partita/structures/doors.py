@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
+from partita.kernels import parts as part_kernels
 from partita.kernels.doors import padded
 from partita.structures.base import Structures
 from partita.structures.batch import boolean_array, number_array
 from partita.structures.forms import Form, length_of
 from partita.structures.part_arrays import PartArray
+from partita.structures.settling import PRECISE
 
 SINGLE = np.dtype(np.float32)
 """What networks have: turned into doubles as it is copied, not before."""
@@ -19,18 +21,19 @@ NUMBERS = frozenset({np.dtype(np.float64), SINGLE})
 BOOLEANS = frozenset({np.dtype(np.bool_)})
 
 
-def flat_scores(sets: Structures, form: Form, given: Sequence[Any]) -> FloatArray:
-    """Scores for every part, copied and checked: finite, or -inf."""
-    scores, n_wrong = _flatten(sets, form, given, np.float64)
+def flat_scores(sets: Structures, form: Form, given: Sequence[Any]) -> tuple[FloatArray, float]:
+    """Scores for every part, copied and checked: finite, or -inf; and the largest absolute one."""
+    scores, n_wrong, largest = _flatten(sets, form, given, np.float64)
     # Cells that are in no structure may hold anything.
-    if (n_wrong or sets.reads_unused) and n_wrong > sets.clear_unused(scores):
+    is_odd = n_wrong or largest > PRECISE
+    if (is_odd or sets.reads_unused) and n_wrong > sets.clear_unused(scores):
         _refuse(sets, form, scores)
-    return scores
+    return scores, largest if largest <= PRECISE else float(part_kernels.largest(scores)[0])
 
 
 def flat_values(sets: Structures, form: Form, given: Sequence[Any], dtype: type) -> Any:
     """Numbers or booleans for every part; an array that is None counts as 0, or as True."""
-    values, _ = _flatten(sets, form, given, dtype)
+    values, _, _ = _flatten(sets, form, given, dtype)
     return values != 0 if dtype is np.bool_ else values
 
 
@@ -67,13 +70,13 @@ def shaped(
 
 def _flatten(
     sets: Structures, form: Form, given: Sequence[Any], dtype: type
-) -> tuple[FloatArray, float]:
-    """One flat vector, and how many of its numbers are neither finite nor -inf."""
+) -> tuple[FloatArray, float, float]:
+    """One flat vector, how many of its numbers are neither finite nor -inf, and the largest."""
     if form.kind == "list" and len(given) == 1 and given[0] is not None:
         # Nothing comes between the sentences.
         flat = _listed(sets, 0, given[0], dtype)
-        return flat, padded.count_wrong(flat)
-    flat, n_wrong = np.empty(sets.n_parts), 0.0
+        return flat, *padded.copy(flat, flat)
+    flat, n_wrong, largest = np.empty(sets.n_parts), 0.0, 0.0
     shares = _shares(sets, form)
     if shares:
         for array, values, (start, end, shape) in zip(sets.arrays, given, shares, strict=True):
@@ -81,17 +84,19 @@ def _flatten(
                 flat[start:end] = dtype is np.bool_
             else:
                 cells = _floats(_checked(array.name, values, shape, dtype))
-                n_wrong += padded.copy(cells, flat[start:end])
-        return flat, n_wrong
+                wrong, most = padded.copy(cells, flat[start:end])
+                n_wrong, largest = n_wrong + wrong, max(largest, most)
+        return flat, n_wrong, largest
     lengths = sets.lengths
     n_padded = form.n_padded if form.kind == "padded" else sets.largest_length
     for index, (array, starts) in enumerate(zip(sets.arrays, sets.array_starts, strict=True)):
         cells, stride = _cells(sets, form, index, n_padded, given[index], dtype)
-        n_wrong += padded.gather(
+        wrong, most = padded.gather(
             cells, stride, n_padded + array.extra, array.n_axes, array.extra, array.n_inner,
             lengths, starts, flat,
         )  # fmt: skip
-    return flat, n_wrong
+        n_wrong, largest = n_wrong + wrong, max(largest, most)
+    return flat, n_wrong, largest
 
 
 def _shares(sets: Structures, form: Form) -> list[tuple[int, int, tuple[int, ...]]]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.projective import best as eisner_best
+from partita.kernels.projective import k_best as eisner_k_best
 from partita.kernels.projective import log as eisner_log
 from partita.kernels.projective import sample as eisner_sample
 from partita.kernels.projective import scaled as eisner_scaled
@@ -13,7 +14,6 @@ from partita.structures.base import Inference, covariance_from_products
 from partita.structures.batch import where_false
 from partita.structures.charts import Blocks, Charts, Fill, unread
 from partita.structures.counting import count_projective_trees
-from partita.structures.projective_k_best import BestTrees
 from partita.structures.trees import Trees
 
 N_CHARTS = 8
@@ -98,11 +98,16 @@ class ProjectiveTrees(Trees):
         return best
 
     def _k_best_heads(self, arcs: FloatArray, k: int) -> list[list[tuple[IntArray, float]]]:
-        """One chart, then each tree at about the cost of the items that it changes."""
-        return [
-            BestTrees(sentence, single_root=self.single_root).first(k)
-            for sentence in self.split_arcs(arcs)
-        ]
+        """One chart, then each tree at about the cost of the spans that it changes."""
+        lists, starts = [], self.arc_offsets[:-1].tolist()
+        for start, n_words in zip(starts, self.n_words.tolist(), strict=True):
+            search, charts, n_found, shared = eisner_k_best.k_best(
+                arcs, start, n_words, self.single_root, k
+            )
+            heads, scores = np.empty((n_found, n_words), dtype=np.int64), np.empty(n_found)
+            eisner_k_best.write_trees(search, charts, n_words, shared, heads, scores)
+            lists.append(list(zip(heads, scores.tolist(), strict=True)))
+        return lists
 
     def _count_trees(self, arcs: Array) -> int:
         return count_projective_trees(arcs, single_root=self.single_root)

@@ -23,6 +23,7 @@ from partita.structures.base import (
 from partita.structures.batch import largest_finite, offsets, pieces
 from partita.structures.charts import Blocks, Charts, Fill, unread
 from partita.structures.part_arrays import PartArray
+from partita.structures.settling import centre_arcs
 from partita.structures.sibling_forests import SiblingForests, sibling_places
 from partita.structures.tree_checks import check_tree, checked_row, why_empty
 
@@ -110,11 +111,14 @@ class SiblingTrees(ArrayStructures):
         return product
 
     def centred(self, scores: FloatArray, inference: Inference) -> FloatArray:
-        """Each word has one arc and one sibling part: less the largest scores of those into it."""
+        """Each word has one arc and one sibling part: less the largest scores of those into it.
+
+        Where one word hangs on the root, every tree has one such arc: less the largest of these.
+        """
         centred = scores.copy()
         self.clear_unused(centred)
         for arcs, siblings in zip(*self.split_arrays(centred), strict=True):
-            arcs -= largest_finite(arcs, (0,))
+            centre_arcs(arcs, single_root=self.single_root)
             siblings -= largest_finite(siblings, (0, 1))
         return centred
 

@@ -13,11 +13,12 @@ from partita.kernels.trees import gibbs as tree_gibbs
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import ALL_FORBIDDEN, Best, Inference, Structure
-from partita.structures.batch import largest_finite, offsets, pieces
+from partita.structures.batch import offsets, pieces
 from partita.structures.distinct import distinct_by_words
 from partita.structures.labelled import best_labellings, labelled_covariance
 from partita.structures.part_arrays import PartArray
 from partita.structures.resampling import random_partners, random_visits
+from partita.structures.settling import centre_arcs
 from partita.structures.tree_checks import are_trees, check_tree, checked_row, why_empty
 
 MOST_COMPARED = 2**22
@@ -115,11 +116,14 @@ class Trees(ArrayStructures):
         return Inference(inference.log_partition, marginals, (arcs, inference))
 
     def centred(self, scores: FloatArray, inference: Inference) -> FloatArray:
-        """Each word has one head (and label): less the largest score of an arc into it."""
+        """Each word has one head (and label): less the largest score of an arc into it.
+
+        Where one word hangs on the root, every tree has one such arc: less the largest of these.
+        """
         centred = scores.copy()
         self.clear_unused(centred)
         for arcs in self.split_arrays(centred)[0]:
-            arcs -= largest_finite(arcs, (0, *range(2, arcs.ndim)))
+            centre_arcs(arcs, single_root=self.single_root)
         return centred
 
     def arc_inference(

@@ -3,7 +3,8 @@
 Whatever it is, a sentence has a length, its number of words, once it went through `listed`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -60,6 +61,32 @@ def listed(sentences: Iterable[Any], first: int = 0) -> list[Any]:
     return [_with_length(each, index) for index, each in enumerate(sentences, first)]
 
 
+def one_each(name: str, given: Iterable[Any], what: str = "one for each sentence") -> list[Any]:
+    """What came beside sentences, such as their tags, as a list; other things are refused.
+
+    `name` and `what` are for the message: what it is, and what is expected in the list.
+
+    >>> one_each("tags", (line.split() for line in ["DET NOUN", "X"]))
+    [['DET', 'NOUN'], ['X']]
+    >>> one_each("tags", 5)
+    Traceback (most recent call last):
+    ValueError: tags is 5, of the type int; expected a list, one for each sentence.
+    """
+    kind = type(given).__name__
+    if isinstance(given, str | bytes | Mapping):
+        raise ValueError(f"{name} is a single {kind}; expected a list, {what}.")
+    try:
+        return list(given)
+    except TypeError:
+        # A generator whose own code has a mistake comes here, too.
+        if isinstance(given, Iterator):
+            raise
+        shown = repr(given)[:SHOWN]
+        raise ValueError(
+            f"{name} is {shown}, of the type {kind}; expected a list, {what}."
+        ) from None
+
+
 def _with_length(sentence: Any, index: int) -> Any:
     # Nearly all sentences are lists, of which nothing else has to be known.
     if type(sentence) is list or type(sentence) is tuple or isinstance(sentence, Sentence):
@@ -110,6 +137,26 @@ def where(sentence: Any, index: int) -> str:
     if isinstance(sentence, Sentence):
         return f"{sentence.where()}: the sentence"
     return f"sentence {index} (counting from 0)"
+
+
+class WrongTokenError(ValueError):
+    """A token that is none, and which it is."""
+
+    def __init__(self, sentence: Any, index: int, problem: str) -> None:
+        super().__init__(f"{where(sentence, index)}, {problem}")
+        self.sentence, self.index, self.problem = sentence, index, problem
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.sentence, self.index, self.problem)  # from a cluster's workers
+
+
+@contextmanager
+def numbering(numbers: Sequence[int]) -> Iterator[None]:
+    """Errors name sentences by the caller's numbers, where only some came, or in another order."""
+    try:
+        yield
+    except WrongTokenError as error:
+        raise WrongTokenError(error.sentence, numbers[error.index], error.problem) from None
 
 
 def check_not_empty(sentences: Sequence[Any]) -> None:
@@ -220,10 +267,12 @@ def read_tokens(
 
 
 def _check_text(words: Sequence[Any], sentence: Any, index: int, *, may_miss: bool) -> None:
-    for word in words:
+    for place, word in enumerate(words):
         if not isinstance(word, str) and not (may_miss and word is None):
             missing = ", None for one that is missing" if may_miss else ""
-            raise ValueError(
-                f"{where(sentence, index)} has the word {word!r:.{SHOWN}}; expected a list of "
-                f"words, which are text{missing}."
+            raise WrongTokenError(
+                sentence,
+                index,
+                f"word {place} is {word!r:.{SHOWN}}; expected a list of words, which are "
+                f"text{missing}.",
             )

@@ -13,7 +13,9 @@ from partita.structures.batch import offsets
 from partita.text.columns import Column
 from partita.text.sentences import (
     FORM,
+    SHOWN,
     SparseSentence,
+    WrongTokenError,
     column_names,
     column_values,
     has_columns,
@@ -138,6 +140,8 @@ def read_words(
     return _from_tokens(given, n_words, tokens, columns, names)
 
 
+TOKENS = (str, tuple, Mapping, list, set, frozenset)
+"""What a token may be."""
 _FORMS = {
     (True, False): "a sentence with named columns",
     (False, True): "a matrix of numbers",
@@ -179,10 +183,25 @@ def _from_tokens(
         return Words(n_words, _chosen(found, columns))
     if all(issubclass(kind, Mapping | list | set | frozenset) for kind in kinds):
         return Words(n_words, {}, tokens)
-    listed_kinds = ", ".join(sorted(kind.__name__ for kind in kinds))
-    raise ValueError(
-        f"the tokens are of the types {listed_kinds}; expected one kind for all: text, tuples of "
-        "columns, dictionaries of features, or lists of feature names."
+    raise _wrong_token(sentences, n_words, tokens)
+
+
+def _wrong_token(sentences: Sequence[Any], n_words: IntArray, tokens: Sequence[Any]) -> ValueError:
+    """The error of the first token that is of no kind, or of another than the first."""
+    are_wrong = [not isinstance(each, TOKENS) for each in tokens]
+    if not any(are_wrong):
+        are_wrong = [type(each) is not type(tokens[0]) for each in tokens]
+    number = are_wrong.index(True)
+    ends = np.cumsum(n_words)
+    index = int(np.searchsorted(ends, number, side="right"))
+    place = number - int(ends[index] - n_words[index])
+    listed_kinds = ", ".join(sorted({type(each).__name__ for each in tokens}))
+    return WrongTokenError(
+        sentences[index],
+        index,
+        f"word {place} is {tokens[number]!r:.{SHOWN}}, and the tokens are of the types "
+        f"{listed_kinds}; expected one kind for all: text, tuples of columns, dictionaries of "
+        "features, or lists of feature names.",
     )
 
 

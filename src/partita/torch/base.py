@@ -1,10 +1,8 @@
 """Scores in tensors: a distribution through which gradients flow."""
 
-import copy
 import inspect
-from collections.abc import Callable, Sequence
-from functools import reduce
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -12,23 +10,19 @@ from torch import Tensor
 
 from partita.distribution.base import Distribution
 from partita.distribution.entropies import NEAR_ONE, places
-from partita.torch.forms import Leaf, Template, as_array, integers, leaves, placed, plain
+from partita.structures.settling import PRECISE
+from partita.torch.forms import integers, plain, tensors_of
 from partita.torch.functions import (
-    NO_ENDS,
     CovarianceProduct,
-    Ends,
-    Flatten,
     LogPartition,
     LogProb,
     Marginals,
     Products,
-    Shape,
-    Source,
 )
-from partita.torch.threads import in_blocks
+from partita.torch.shaped import ShapedTensors
 
 
-class TensorDistribution:
+class TensorDistribution(ShapedTensors):
     """p(structure) = exp(score(structure) - A), for scores in tensors.
 
     Arguments are those of the class of the same name in `partita`: one sentence, a list of
@@ -55,20 +49,6 @@ class TensorDistribution:
     tensor([[ 0.2060, -0.2060]])
     """
 
-    numpy_class: ClassVar[Callable[..., Distribution]]
-    """The distribution on arrays that does the work."""
-    _names: ClassVar[tuple[str, ...]]
-    """The arguments that hold scores."""
-    _parts: ClassVar[Callable[..., Any] | None] = None
-    """The named tuple of several kinds of parts."""
-
-    __signature__: ClassVar[inspect.Signature]
-    _arguments: ClassVar[tuple[str, ...]]
-    """The names of all arguments."""
-
-    numpy: Distribution
-    """The same distribution on arrays, for all that needs no gradient."""
-
     def __init_subclass__(cls, of: Callable[..., Distribution], parts: str | type[Any]) -> None:
         """`of` is the class on arrays; `parts` names the argument of scores, or has their names."""
         cls.numpy_class = of
@@ -76,53 +56,6 @@ class TensorDistribution:
         cls._parts = None if isinstance(parts, str) else parts
         cls.__signature__ = inspect.signature(of)
         cls._arguments = tuple(cls.__signature__.parameters)
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        given = self._bound(arguments, options)
-        scores = tuple(given.pop(name) for name in self._names)
-        template, tensors = self._leaves(scores if self._parts else scores[0])
-        arrays = placed(template, [as_array(tensor) for tensor in tensors])
-        known = dict(zip(self._names, arrays if self._parts else (arrays,), strict=True))
-        rest = {name: plain(value) for name, value in given.items()}
-        p = type(self).numpy_class(**known, **rest)
-        floats = [tensor.dtype for tensor in tensors if tensor.is_floating_point()]
-        self._dtype = reduce(torch.promote_types, floats or [torch.get_default_dtype()])
-        self._device = tensors[0].device if tensors else torch.device("cpu")
-        self._leaf = Leaf(self._dtype, self._device)
-        self._template: Template = placed(template, [self._leaf] * len(tensors))
-        self._hold(p, template, tensors)
-
-    @classmethod
-    def _bound(cls, arguments: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
-        """All arguments by their names."""
-        names = cls._arguments
-        given = dict(zip(names, arguments, strict=False))
-        is_plain = len(arguments) <= len(names) and not given.keys() & options.keys()
-        if is_plain and all(name in given or name in options for name in cls._names):
-            return given | options
-        # It knows better what is wrong.
-        return dict(cls.__signature__.bind(*arguments, **options).arguments)
-
-    def _hold(
-        self,
-        p: Distribution,
-        template: Template,
-        tensors: Sequence[Tensor],
-        ends: Ends = NO_ENDS,
-    ) -> None:
-        """Take over a distribution on arrays and the tensors of its scores (see `Source`)."""
-        # Not cached properties, whose locks take as long as a sentence each.
-        self._kept_engine: Distribution | None = None
-        self._kept_source: Source | None = None
-        self._kept_flat: Tensor | None = None
-        self.numpy = p
-        self._given, self._tensors, self._ends = template, tensors, ends
-
-    def _with(self, p: Distribution, flat: Tensor) -> Self:
-        """Other scores of the same form."""
-        other = copy.copy(self)
-        other._hold(p, None, [flat])
-        return other
 
     # ------------------------------------------------------------------ log-partition and gradient
 
@@ -198,7 +131,8 @@ class TensorDistribution:
         >>> p.entropy.round(decimals=3)
         tensor(0.5620)
         """
-        return self._scalar(self._log_partition() - self._expected(self._flat))
+        p = self._settled(self.numpy.certain.settled)
+        return p._scalar(p._log_partition() - p._expected(p._flat))
 
     def cross_entropy(self, other: Self) -> Tensor:
         """-sum p log q = A_q - <scores_q, marginals_p>; infinite where q forbids what p allows.
@@ -211,7 +145,10 @@ class TensorDistribution:
         """
         other_numpy: Any = getattr(other, "numpy", other)
         self.numpy._check_comparable(other_numpy)
-        return self._scalar(other._log_partition() - self._expected(other._flat))
+        q = other._settled(other_numpy.settled)
+        if q.numpy.largest > PRECISE:
+            self.numpy.cross_entropy(other_numpy)  # An error where digits are lost.
+        return self._scalar(q._log_partition() - self._expected(q._flat))
 
     def kl_divergence(self, other: Self) -> Tensor:
         """sum p log(p / q) = cross_entropy(other) - entropy.
@@ -238,13 +175,19 @@ class TensorDistribution:
                 f"alpha is {alpha}; expected a finite number from 0 on other than 1. For 1 take "
                 "entropy, for infinity -log_prob(argmax)."
             )
+        if alpha == 0:
+            return self._tempered(alpha).log_partition
+        p = self._settled(self.numpy.certain_within(max(1.0, 1.0 / alpha)).settled)
+        log_partition = p._log_partition()
         if abs(alpha - 1) < NEAR_ONE:
             # The quotient loses its digits there; see `partita.distribution.entropies`.
-            return self.log_partition - sum(
-                share * self._scalar(self._tempered(t)._expected(self._flat))
-                for t, share in places(alpha)
+            found = log_partition - sum(
+                share * p._tempered(t)._expected(p._flat) for t, share in places(alpha)
             )
-        return (self._tempered(alpha).log_partition - alpha * self.log_partition) / (1 - alpha)
+        else:
+            tempered = p._tempered(alpha)._log_partition()
+            found = (tempered - alpha * log_partition) / (1 - alpha)
+        return self._scalar(found)
 
     def _tempered(self, alpha: float) -> Self:
         # Not alpha times -inf, which is NaN for alpha 0.
@@ -254,7 +197,7 @@ class TensorDistribution:
     def _expected(self, values: Tensor) -> Tensor:
         """<values, marginals> of each sentence, of a flat tensor over parts."""
         marginals = Marginals.apply(self._engine, self._flat)
-        expected: Tensor = Products.apply(self._engine, marginals, values)
+        expected: Tensor = Products.apply(self._engine, marginals, values, None)
         return expected
 
     def restricted(self, allowed: Any) -> Self:
@@ -285,8 +228,9 @@ class TensorDistribution:
         >>> p.score([1])
         tensor(1.0986)
         """
-        counts = torch.from_numpy(self.numpy.counts(plain(structure)))
-        return self._scalar(Products.apply(self._engine, counts, self._flat))
+        counts = self.numpy.counts(plain(structure))
+        found = self.numpy._score(counts)
+        return self._scalar(Products.apply(self.numpy, torch.from_numpy(counts), self._flat, found))
 
     def log_prob(self, structure: Any) -> Tensor:
         """log p(structure) = score(structure) - A.
@@ -300,6 +244,16 @@ class TensorDistribution:
         return self._first(LogProb.apply(self._source, counts, self._leaf, *self._tensors))
 
     @property
+    def count(self) -> Any:
+        """How many structures have a probability above 0, a whole number; a list for a batch.
+
+        >>> import partita.torch as ptt
+        >>> ptt.LinearChain(torch.zeros(3, 2), torch.tensor([[0.0, -torch.inf], [0.0, 0.0]])).count
+        4
+        """
+        return self.numpy.count
+
+    @property
     def argmax(self) -> Any:
         """A structure with the highest score, in integers.
 
@@ -311,6 +265,24 @@ class TensorDistribution:
         best = self._engine.best.structures
         return integers(self.numpy._form.join_structures(self.numpy.structures, best), self._device)
 
+    @property
+    def max_marginals(self) -> Any:
+        """For each part the score of the best structure that uses it; -inf if none can.
+
+        These are plain numbers, through which no gradient flows.
+
+        >>> import partita.torch as ptt
+        >>> p = ptt.LinearChain(torch.tensor([[0.0, 1.0986]]), torch.zeros(2, 2))
+        >>> p.max_marginals.unary
+        tensor([[0.0000, 1.0986]])
+        """
+        p = self.numpy
+        if p.largest > PRECISE:
+            found = p.max_marginals
+        else:
+            found = p._shaped(self._engine.flat_max_marginals(), largest=True)
+        return self._named(tensors_of(self._template, found))
+
     def k_best(self, k: int) -> Any:
         """The k best structures as `(structure, score)`, best first; a list of lists for a batch.
 
@@ -321,8 +293,8 @@ class TensorDistribution:
         >>> [(tags.tolist(), round(score, 3)) for tags, score in p.k_best(2)]
         [([1], 1.099), ([0], 0.0)]
         """
-        best = self._engine.k_best(k)
-        if self._engine is not self.numpy:
+        best = self._chooser.k_best(k)
+        if self._chooser is not self.numpy:
             best = self.numpy._form.join_k_best(self.numpy.structures, best)
         return integers(best, self._device)
 
@@ -348,8 +320,8 @@ class TensorDistribution:
             device = "cpu" if rng is None else rng.device
             seed = torch.randint(2**63 - 1, (), generator=rng, device=device)
             rng = np.random.default_rng(seed.item())
-        samples = self._engine.sample(size, rng, replace=replace)
-        if self._engine is not self.numpy:
+        samples = self._chooser.sample(size, rng, replace=replace)
+        if self._chooser is not self.numpy:
             samples = self.numpy._form.join_samples(self.numpy.structures, samples)
         return integers(samples, self._device)
 
@@ -358,65 +330,3 @@ class TensorDistribution:
         return (
             f"{type(self).__name__}({sets.n_sentences} sentences, {sets.n_parts} parts, on tensors)"
         )
-
-    # ------------------------------------------------------------------ helpers
-
-    @property
-    def _engine(self) -> Distribution:
-        """What answers questions on flat vectors: the distribution on arrays, or it in blocks."""
-        if self._kept_engine is None:
-            self._kept_engine = in_blocks(self.numpy)
-        return self._kept_engine
-
-    @property
-    def _source(self) -> Source:
-        if self._kept_source is None:
-            self._kept_source = Source(self.numpy, self._engine, self._given, self._ends)
-        return self._kept_source
-
-    @property
-    def _flat(self) -> Tensor:
-        """The scores as one vector over parts."""
-        if self._kept_flat is not None:
-            return self._kept_flat
-        flat = self._source.flat(self._tensors)
-        # One that was made without gradients would stay without them.
-        self._kept_flat = flat if torch.is_grad_enabled() else None
-        return flat
-
-    def _log_partition(self) -> Tensor:
-        """That of each sentence, in the main memory and as exactly as it was computed."""
-        leaf = Leaf(torch.float64, torch.device("cpu"))
-        found: Tensor = LogPartition.apply(self._source, leaf, *self._tensors)
-        return found
-
-    def _leaves(self, values: Any) -> tuple[Template, list[Tensor]]:
-        """The form of values for every part, and the tensors in it."""
-        if self._parts is None or not isinstance(values, list | tuple):
-            return leaves(values)
-        fields = [leaves(value) for value in values]
-        return (
-            tuple(template for template, _ in fields),
-            [tensor for _, tensors in fields for tensor in tensors],
-        )
-
-    def _flatten(self, values: Any) -> Tensor:
-        template, tensors = self._leaves(values)
-        return Flatten.apply(self.numpy, template, None, *tensors)
-
-    def _shaped(self, flat: Tensor) -> Any:
-        tensors = Shape.apply(self.numpy, self._template, flat)
-        shaped = placed(self._template, tensors)
-        parts = type(self)._parts
-        return parts(*shaped) if parts else shaped
-
-    def _scalar(self, values: Tensor) -> Tensor:
-        return self._back(self._first(values))
-
-    def _first(self, values: Tensor) -> Tensor:
-        """A number alone for one sentence."""
-        return values[0] if self.numpy._form.kind == "one" else values
-
-    def _back(self, tensor: Tensor) -> Tensor:
-        """As the scores came."""
-        return tensor.to(self._device, self._dtype)

@@ -13,6 +13,7 @@ from partita.distribution import (
     sibling_tree,
     spanning_tree,
 )
+from partita.structures.hypergraph import Hypergraph
 from partita.torch.base import TensorDistribution
 from partita.torch.forms import as_tensor
 from partita.torch.functions import Ends
@@ -68,6 +69,12 @@ class HypergraphDistribution(
     >>> ptt.HypergraphDistribution(forest, torch.zeros(3)).marginals
     tensor([1., 1., 1.])
     """
+
+    def __init__(self, hypergraph: Any, scores: Any) -> None:
+        if not isinstance(hypergraph, Hypergraph) and getattr(scores, "ndim", 0) > 0:
+            # A list of tensors, as answers come back in.
+            scores = list(as_tensor(scores))
+        super().__init__(hypergraph, scores)
 
 
 class SegmentChain(

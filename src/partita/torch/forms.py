@@ -54,9 +54,19 @@ def leaves(values: Any) -> tuple[Template, list[torch.Tensor]]:
 
 def as_array(tensor: torch.Tensor) -> FloatArray:
     """As distributions take it: float64 or float32 in the main memory; shared where it is."""
-    tensor = tensor.detach()
-    # Single precision becomes double as it is copied; one more pass would take as long as that.
-    array: FloatArray = (tensor if is_single(tensor) else tensor.to("cpu", torch.float64)).numpy()
+    try:
+        if tensor.is_complex():
+            raise TypeError("its numbers are complex")
+        tensor = tensor.detach().resolve_neg()
+        # Single precision becomes double as it is copied; one more pass would take as long.
+        real = tensor if is_single(tensor) else tensor.to("cpu", torch.float64)
+        array: FloatArray = real.numpy()
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(
+            f"a tensor of {tensor.dtype} ({tensor.layout}) on {tensor.device} came that holds no "
+            f"array of numbers ({error}); expected a dense one of real numbers. to_dense() makes "
+            "one of a sparse tensor; in torch.vmap and torch.func give a batch instead."
+        ) from None
     return array
 
 
@@ -78,9 +88,11 @@ def _filled(template: Template, values: Iterator[Any]) -> Any:
     return type(template)(_filled(place, values) for place in template)
 
 
-def tensors_of(template: Template, values: Any, source: torch.Tensor) -> tuple[torch.Tensor, ...]:
+def tensors_of(
+    template: Template, values: Any, source: torch.Tensor | None = None
+) -> tuple[torch.Tensor, ...]:
     """The arrays in the places of a template, as tensors that share no memory with `source`."""
-    memory = source.untyped_storage().data_ptr()
+    memory = None if source is None else source.untyped_storage().data_ptr()
     found = []
     for leaf, array in _picked(template, values):
         tensor = torch.from_numpy(array).to(leaf.device, leaf.dtype)
@@ -108,7 +120,9 @@ def numbers(values: FloatArray, leaf: Leaf) -> torch.Tensor:
 def plain(values: Any) -> Any:
     """Tensors as arrays, in lists and tuples too; anything else as it is."""
     if isinstance(values, torch.Tensor):
-        return values.detach().cpu().numpy()
+        # NumPy has no bfloat16.
+        is_score = values.is_floating_point()
+        return as_array(values) if is_score else values.detach().cpu().numpy()
     if isinstance(values, list | tuple) and not hasattr(values, "_fields"):
         return type(values)(plain(value) for value in values)
     return values

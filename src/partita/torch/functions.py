@@ -13,8 +13,10 @@ import torch
 from torch import Tensor
 
 from partita.arrays import FloatArray, IntArray
+from partita.distribution import exact
 from partita.distribution.base import Distribution
 from partita.kernels import parts
+from partita.structures.settling import PRECISE
 from partita.structures.slopes import merged, single_slopes
 from partita.torch.forms import (
     Leaf,
@@ -44,6 +46,18 @@ class Flatten(torch.autograd.Function):
         if torch.is_grad_enabled():
             return None, None, None, *Shape.apply(ctx.p, ctx.template, slope)
         return None, None, None, *shaped_tensors(ctx.p, ctx.template, slope)
+
+
+class Replace(torch.autograd.Function):
+    """Other numbers for a tensor, with the same derivatives: settled scores for those that came."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor, values: FloatArray) -> Tensor:
+        return torch.from_numpy(values)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> Any:
+        return slope, None
 
 
 class Include(torch.autograd.Function):
@@ -110,6 +124,18 @@ class Ends(NamedTuple):
 NO_ENDS = Ends((np.zeros((0, 0), dtype=np.int64),) * 2, (False, False))
 
 
+def flat_scores(
+    p: Distribution, template: Template, ends: Ends, tensors: Sequence[Tensor]
+) -> Tensor:
+    """One vector over parts; needs nothing that could be refused (see `Source`)."""
+    if template is None:
+        return tensors[0]
+    n_shaped = len(tensors) - ends.n_tensors
+    shaped, given = tensors[:n_shaped], tensors[n_shaped:]
+    flat: Tensor = Flatten.apply(p, template, p.scores, *shaped)
+    return ends.include(flat, given) if given else flat
+
+
 class Source(NamedTuple):
     """Where flat scores come from: tensors in a form, or without a template one flat tensor.
 
@@ -121,18 +147,11 @@ class Source(NamedTuple):
     """What knows the form."""
     engine: Distribution
     """What answers questions on flat vectors."""
+    versions: Sequence[int]
+    """Those of the tensors when their scores were read."""
     template: Template = None
     ends: Ends = NO_ENDS
     """Of a chain; their tensors come behind those in the form."""
-
-    def flat(self, tensors: Sequence[Tensor]) -> Tensor:
-        """One vector over parts."""
-        if self.template is None:
-            return tensors[0]
-        n_shaped = len(tensors) - self.ends.n_tensors
-        shaped, given = tensors[:n_shaped], tensors[n_shaped:]
-        flat: Tensor = Flatten.apply(self.p, self.template, self.p.scores, *shaped)
-        return self.ends.include(flat, given) if given else flat
 
     def slopes(
         self, slope: Tensor, tensors: Sequence[Tensor], counts: FloatArray | None = None
@@ -140,7 +159,10 @@ class Source(NamedTuple):
         """Gradients in the tensors of slope * A, or of slope * (<counts, scores> - A)."""
         if torch.is_grad_enabled():
             # To be differentiated again, so by functions that know how.
-            moved: Tensor = Marginals.apply(self.engine, self.flat(tensors))
+            check_unchanged(tensors, self.versions)
+            moved: Tensor = Marginals.apply(
+                self.engine, flat_scores(self.p, self.template, self.ends, tensors)
+            )
             moved = moved if counts is None else torch.from_numpy(counts) - moved
             return self._spread(times(self.engine, slope, moved), tensors)
         marginals = self.engine.inference.marginals
@@ -171,6 +193,27 @@ class Source(NamedTuple):
         )
 
 
+def check_unchanged(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
+    """Refuse tensors that were changed in place: gradients would go to the change.
+
+    One that is no result of anything, such as a parameter that an optimiser has moved, gets the
+    gradient at the scores that were read.
+    """
+    for tensor, known in zip(tensors, versions, strict=True):
+        if tensor.grad_fn is not None and version(tensor) != known:
+            raise RuntimeError(
+                f"a tensor of scores of shape {tuple(tensor.shape)} was changed in place by "
+                f"{tensor.grad_fn.name()} after the distribution was made; a gradient would "
+                "miss the scores it has read. Change it before, make the distribution anew, or "
+                "give it tensor.clone()."
+            )
+
+
+def version(tensor: Tensor) -> int:
+    """How often a tensor was changed in place; 0 where nobody counts, and no gradient flows."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
 class LogPartition(torch.autograd.Function):
     """Scores -> log-partition of each sentence, in the type and on the device of `leaf`."""
 
@@ -178,7 +221,8 @@ class LogPartition(torch.autograd.Function):
     def forward(ctx: Any, source: Source, leaf: Leaf, *tensors: Tensor) -> Tensor:
         # Not saved for the backward pass: the engine has a copy, so they may change meanwhile.
         ctx.source, ctx.tensors = source, tensors
-        found = source.engine.inference.log_partition
+        is_small = source.p.largest <= PRECISE
+        found = source.engine.inference.log_partition if is_small else exact.log_partition(source.p)
         return numbers(found, leaf)
 
     @staticmethod
@@ -196,15 +240,18 @@ class LogProb(torch.autograd.Function):
     def forward(
         ctx: Any, source: Source, counts: FloatArray, leaf: Leaf, *tensors: Tensor
     ) -> Tensor:
-        p = source.engine
+        p = source.p
         sums = np.empty(p.structures.n_sentences)
         parts.sum_products(counts, p.scores, p.structures.part_offsets, sums)
+        is_small = p.largest <= PRECISE
+        found = (
+            sums - source.engine.inference.log_partition if is_small else exact.log_prob(p, counts)
+        )
         if -np.inf in sums:
             # The score of a part that is forbidden has no say.
             counts = np.where(p.scores == -np.inf, 0.0, counts)
         ctx.source, ctx.tensors, ctx.counts = source, tensors, counts
-        sums -= p.inference.log_partition
-        return numbers(sums, leaf)
+        return numbers(found, leaf)
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:
@@ -253,15 +300,20 @@ class CovarianceProduct(torch.autograd.Function):
 
 
 class Products(torch.autograd.Function):
-    """sum over the parts of each sentence of counts * values, where 0 times infinity is 0."""
+    """sum over the parts of each sentence of counts * values, where 0 times infinity is 0.
+
+    `found` is the sums where they are known.
+    """
 
     @staticmethod
-    def forward(ctx: Any, p: Distribution, counts: Tensor, values: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, p: Distribution, counts: Tensor, values: Tensor, found: FloatArray | None
+    ) -> Tensor:
         ctx.p = p
         ctx.save_for_backward(counts, values)
-        sums = counts.new_empty(p.structures.n_sentences)
-        parts.sum_products(counts.numpy(), values.numpy(), p.structures.part_offsets, sums.numpy())
-        return sums
+        if found is None:
+            found = p._sum_by_sentence("the expectation", counts.numpy(), values.numpy())
+        return torch.from_numpy(found)
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:
@@ -272,7 +324,7 @@ class Products(torch.autograd.Function):
             by_counts = times(ctx.p, slope, torch.where(counts == 0, 0.0, values))
         if ctx.needs_input_grad[2]:
             by_values = times(ctx.p, slope, torch.where(values == -torch.inf, 0.0, counts))
-        return None, by_counts, by_values
+        return None, by_counts, by_values, None
 
 
 def times(p: Distribution, slope: Tensor, flat: Tensor, *, in_place: bool = False) -> Tensor:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from partita.training.interruption import break_if_interrupted
+from partita.training.interruption import break_if_interrupted, handlers_kept
 
 Result = TypeVar("Result")
 
@@ -49,11 +49,11 @@ def start(n_workers: int | None) -> tuple[int, bool]:
     ray = ray_module()
     is_new = not ray.is_initialized()
     if is_new:
-        quiet = {"log_to_driver": False, "logging_level": logging.WARNING}
-        if _has_cluster():
-            ray.init(**quiet)
-        else:
-            ray.init(address="local", num_cpus=n_workers, include_dashboard=False, **quiet)
+        options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.WARNING}
+        if not _has_cluster():
+            options |= {"address": "local", "num_cpus": n_workers, "include_dashboard": False}
+        with handlers_kept():
+            ray.init(**options)
     n_available = int(ray.cluster_resources().get("CPU", 0))
     if n_workers is not None and n_available < n_workers:
         if is_new:

@@ -159,6 +159,30 @@ def break_if_interrupted() -> None:
         raise Interrupted(interruption.cause)
 
 
+@contextmanager
+def handlers_kept() -> Iterator[None]:
+    """What a block of others installs for our signals is taken back, while we heed them.
+
+    Ray installs a handler of its own for SIGTERM as it starts, which ends the process at once.
+
+    >>> with heed_interruptions() as interruption:
+    ...     with handlers_kept():
+    ...         before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    ...     signal.raise_signal(signal.SIGTERM)
+    >>> interruption.cause
+    'SIGTERM'
+    """
+    is_ours = threading.current_thread() is threading.main_thread()
+    heeded = CAUSES if is_ours and _current is not None else {}
+    before = {number: signal.getsignal(number) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)
+
+
 def _count(interruption: Interruption, change: int) -> None:
     with _counting:
         interruption.n_runs += change

@@ -56,6 +56,16 @@ class LogLinearCorpus(Corpus):
             return found
         return Sums(found.statistics, self.model.gradient(logs, found.gradient))
 
+    def expected_counts(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
+        """The loss, and how often each outcome of the table is expected: the E-step of EM.
+
+        For a loss that is minus the log-likelihood of what was observed.
+        """
+        self.corpus.watcher = self.watcher
+        logs = self.model.log_probabilities(weights)
+        loss, slopes = self.corpus.value_and_gradient(logs, iteration)
+        return loss, -slopes
+
     def feature_counts(self) -> FloatArray:
         """How often each feature occurs in the parts of the corpus."""
         return self.model.features.gradient(self.corpus.feature_counts())

@@ -26,6 +26,7 @@ from partita.training.interruption import (
 from partita.training.log import RunLog
 from partita.training.optimisers.base import Optimiser, Problem, options_of
 from partita.training.progress import Display, NoDisplay
+from partita.training.spare_vectors import SPARE
 
 HeldOut = Callable[[FloatArray], float]
 """Weights -> loss on data that are not trained on; less is better."""
@@ -46,6 +47,28 @@ class TrainingResult:
     """A record of every iteration."""
     interrupted: bool = False
     """Whether Ctrl-C or SIGTERM ended it."""
+    learnt_nothing: bool = False
+    """Whether they did so before the first iteration was made; the weights are the first ones."""
+
+    def after(self, earlier: "TrainingResult") -> "TrainingResult":
+        """This run as the end of a training in stages: what became of the stage before counts, too.
+
+        A training was interrupted if any of its stages was, and has learnt nothing if none has.
+        """
+        if not self.interrupted and not earlier.interrupted:
+            return self
+        reason = self.reason
+        if self.learnt_nothing:
+            reason = f"{self.reason} The stage before: {earlier.reason}"
+        elif earlier.interrupted:
+            reason = f"{earlier.reason} The stage after: {self.reason}"
+        return replace(
+            earlier if self.learnt_nothing else self,
+            weights=self.weights,
+            reason=reason,
+            interrupted=True,
+            learnt_nothing=earlier.learnt_nothing and not self.n_iterations,
+        )
 
     def __repr__(self) -> str:
         return f"TrainingResult({len(self.weights):,} weights: {self.reason})"
@@ -76,7 +99,8 @@ class Outputs:
         """The files can be written, and there is one to resume from if there has to be."""
         if self.resume and self.checkpoint is None:
             raise ValueError("resume came without a checkpoint; say which file to resume from.")
-        check_outputs({"the checkpoint": self.checkpoint, "the log": self.log})
+        files = {"the checkpoint": self.checkpoint, "the log": self.log}
+        check_outputs(files, staged=set(files))
 
 
 @dataclass(frozen=True)
@@ -98,6 +122,7 @@ class Loop:
         self.outputs.check()
         about = self._about() if self.outputs.checkpoint or self.outputs.log else {}
         with contextlib.ExitStack() as stack:
+            stack.enter_context(SPARE.kept())
             interruption = stack.enter_context(interruptible_run())
             if self.is_needed and interruption.is_requested:
                 self.display.say(
@@ -109,11 +134,15 @@ class Loop:
                 with unbroken(self.is_needed):
                     run = self._begun(weights, about)
             except Interrupted as cause:
-                reason = (
-                    f"Interrupted ({cause}) before the first iteration; the weights are the first "
-                    "ones."
+                return TrainingResult(
+                    weights,
+                    float("nan"),
+                    0,
+                    _why_interrupted(cause, 0),
+                    (),
+                    interrupted=True,
+                    learnt_nothing=True,
                 )
-                return TrainingResult(weights, float("nan"), 0, reason, (), interrupted=True)
             log = RunLog(self.outputs.log, about, run.history)
             stack.callback(log.close)
             writer = CheckpointWriter(self.outputs.checkpoint, about)
@@ -127,6 +156,7 @@ class Loop:
             " ".join(filter(None, [reason, writer.problem, log.problem])),
             run.history,
             interrupted,
+            learnt_nothing=interrupted and not run.state.iteration,
         )
 
     @contextlib.contextmanager
@@ -163,11 +193,7 @@ class Loop:
                     self.display.say(problem)
                 told = told | {writer.problem, log.problem}
         except Interrupted as cause:
-            reason = (
-                f"Interrupted ({cause}) after {run.state.iteration} iterations; the weights are "
-                "the best so far."
-            )
-            return run, reason, True
+            return run, _why_interrupted(cause, run.state.iteration), True
         return run, reason, False
 
     def _begun(self, weights: FloatArray, about: dict[str, Any]) -> Run:
@@ -251,3 +277,11 @@ class Loop:
             )
         whole_number("patience", self.patience, 1)
         whole_number("n_iterations", self.optimiser.n_iterations, 0)
+
+
+def _why_interrupted(cause: Interrupted, n_iterations: int) -> str:
+    if not n_iterations:
+        return f"Interrupted ({cause}) before the first iteration; the weights are the first ones."
+    return (
+        f"Interrupted ({cause}) after {n_iterations} iterations; the weights are the best so far."
+    )

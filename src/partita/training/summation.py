@@ -20,6 +20,7 @@ from partita.objectives.base import Objective
 from partita.training.batches import Batch, pulled_back
 from partita.training.interruption import break_if_interrupted
 from partita.training.shards import ChosenBatches
+from partita.training.spare_vectors import SPARE
 from partita.training.threads import is_kept_thread, kept_pool
 
 
@@ -259,7 +260,8 @@ class _Queue:
         """What the shard adds up to so far; cleared by whoever is the first to add."""
         # Not beforehand: that would be the work of one thread while the others wait.
         if self.buffer is None:
-            self.buffer = np.zeros_like(weights)
+            self.buffer = SPARE.vector(len(weights))
+            self.buffer.fill(0.0)
         return self.buffer
 
 

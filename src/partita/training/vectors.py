@@ -12,6 +12,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, SingleArray
 from partita.kernels.weights import vectors
+from partita.training.spare_vectors import SPARE
 from partita.training.threads import in_threads
 
 CHUNK = 2**18
@@ -66,7 +67,7 @@ def product(
     >>> product(np.array([1.0, 2.0]), np.array([3.0, 0.5]))
     array([3., 1.])
     """
-    result = np.empty_like(left) if out is None else out
+    result = SPARE.vector(len(left)) if out is None else out
 
     def of_chunk(start: int, end: int) -> None:
         np.multiply(left[start:end], right[start:end], out=result[start:end])
@@ -83,7 +84,7 @@ def moved(
     >>> moved(np.array([1.0, 2.0]), 0.5, np.array([3.0, 1.0]))
     array([2.5, 2.5])
     """
-    out = np.empty_like(weights)
+    out = SPARE.vector(len(weights))
 
     def of_chunk(start: int, end: int) -> None:
         np.multiply(direction[start:end], step, out=out[start:end])
@@ -112,7 +113,7 @@ def pair_products(
            [ 0.5 ,  0.25,  0.  ]]))
     """
     # Both in one array, as large as a vector in full: what that leaves behind can take it.
-    step, change = np.empty((2, len(slope)), dtype=np.float32)
+    step, change = SPARE.vector(len(slope)).view(np.float32).reshape(2, -1)
     everything = [*rows, step, change]
     padded, n_rows = _padded(everything), len(everything)
     places = new[0], old[0], new[1], old[1], slope, step, change
@@ -149,7 +150,7 @@ def combination(
     >>> combination(np.array([1.0, 2.0]), [np.array([3.0, 4.0], np.float32)], np.array([1.0, 0.0]))
     array([5., 4.])
     """
-    total = np.empty_like(column)
+    total = SPARE.vector(len(column))
     padded, factor = _padded(rows), float(coefficients[-1])
     by_chunks(
         lambda *chunk: vectors.combination(

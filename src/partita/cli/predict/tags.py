@@ -9,9 +9,12 @@ from partita.cli.answers import (
     K_BEST,
     LOG_PROBABILITY,
     PROBABILITY,
+    SAMPLING,
     TAG_COLUMN,
     check_counts,
+    check_replace,
     number,
+    sample_fields,
 )
 from partita.cli.families import Family
 from partita.cli.labels import fixed_tags
@@ -34,6 +37,7 @@ ARGUMENTS = (
     Argument("span_entropy", int, None, "of the N words that begin at each word"),
     LOG_PROBABILITY,
     K_BEST,
+    *SAMPLING,
     *READING,
     BATCH,
 )
@@ -48,7 +52,8 @@ Values = Sequence[Sequence[str]]
 
 def run(model: Model, options: Options) -> None:
     """Predict and write."""
-    check_counts(options, ("k_best", "span_entropy"))
+    check_counts(options, ("k_best", "span_entropy", "sample"))
+    check_replace(options, "sample")
     write_pieces(options.output, answered_documents(model, _answered, options))
 
 
@@ -124,6 +129,14 @@ def _fields(
             best = [change(row) if row[0] != "_" else row for row, _ in ranked]
             yield f"Best{rank + 1}", best
             yield f"Best{rank + 1}LogProbability", _repeated([p for _, p in ranked], tags)
+    for name, drawn in sample_fields(model.estimator, sentences, options):
+        yield (
+            name,
+            [
+                ["_"] * len(row) if each is None else change(each)
+                for each, row in zip(drawn, tags, strict=True)
+            ],
+        )
 
 
 def _repeated(values: Sequence[float], tags: Tags) -> Values:

@@ -3,12 +3,19 @@
 import sys
 from collections.abc import Iterator, Sequence
 
-from partita.cli.answers import K_BEST, LOG_PROBABILITY, check_counts, number
+from partita.cli.answers import (
+    K_BEST,
+    LOG_PROBABILITY,
+    NO_REPLACE,
+    check_counts,
+    check_replace,
+    number,
+)
 from partita.cli.families import Family
 from partita.cli.models import Model
-from partita.cli.options import BATCH, Argument, Options, check_batch, say
+from partita.cli.options import BATCH, Argument, Options, check_batch, say, say_once
 from partita.cli.workers import answered
-from partita.data.bitext import SEPARATOR
+from partita.data.bitext import SEPARATOR, split_words
 from partita.data.text import read_line_batches, write_pieces
 
 Words = tuple[str, ...]
@@ -47,6 +54,7 @@ DRAWN_SEED = Argument("drawn_seed", int, 0, "of these")
 def run(model: Model, options: Options) -> None:
     """Translate and write."""
     check_counts(options, ("k_best", "drawn", "n_samples"))
+    check_replace(options, "drawn")
     check_batch(options)
     if options.drawn is not None:
         # One sentence after the other, so that the same seed gives the same translations.
@@ -59,7 +67,7 @@ def _answered(model: Model, batch: tuple[int, list[Words]], options: Options) ->
     """Lines for the sentences of a batch, the first of which has a number."""
     first, sentences = batch
     if options.drawn is not None:
-        lines = drawn(model, sentences, options.drawn, options.drawn_seed)
+        lines = drawn(model, sentences, options)
     elif options.k_best is not None:
         lines = k_best(model, sentences, options.k_best, first)
     else:
@@ -81,19 +89,27 @@ FAMILY = Family(
     "translators",
     ("translator",),
     run,
-    (*DECODING, LOG_PROBABILITY, K_BEST, DRAWN, DRAWN_SEED, BATCH),
+    (*DECODING, LOG_PROBABILITY, K_BEST, DRAWN, DRAWN_SEED, NO_REPLACE, BATCH),
 )
 
 
 def stream_sentences(path: str, most: int) -> Iterator[tuple[int, list[Words]]]:
     """The words of each line, at most so many lines at a time, and the first one's number, from 0.
 
-    An empty line is a sentence without words.
+    An empty line is a sentence without words. Of a line `source ||| target`, as bitext has them,
+    the words are those of the source.
     """
     first = 0
     for lines in read_line_batches(path, most):
-        yield first, [tuple(filter(None, line.replace("\t", " ").split(" "))) for line in lines]
+        yield first, [_source(split_words(line)) for line in lines]
         first += len(lines)
+
+
+def _source(words: Words) -> Words:
+    if SEPARATOR not in words:
+        return words
+    say_once(f"Lines are source {SEPARATOR} target: translating their sources")
+    return words[: words.index(SEPARATOR)]
 
 
 def translate(
@@ -138,14 +154,17 @@ def k_best(model: Model, sentences: Sequence[Words], k: int, first: int) -> list
     ]
 
 
-def drawn(model: Model, sentences: Sequence[tuple[str, ...]], size: int, seed: int) -> list[str]:
+def drawn(model: Model, sentences: Sequence[tuple[str, ...]], options: Options) -> list[str]:
     """Lines `number of the sentence ||| translation`."""
     import numpy as np
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(options.drawn_seed)
+    samples = model.estimator.sample(
+        checked(model, sentences), options.drawn, rng, replace=not options.no_replace
+    )
     return [
         f"{index} {SEPARATOR} {' '.join(words)}"
-        for index, found in enumerate(model.estimator.sample(checked(model, sentences), size, rng))
+        for index, found in enumerate(samples)
         # A sentence that was skipped has no translations, not empty ones.
         if len(sentences[index]) <= model.estimator.max_words
         for words in found

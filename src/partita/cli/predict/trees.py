@@ -9,9 +9,12 @@ from partita.cli.answers import (
     K_BEST,
     LOG_PROBABILITY,
     PROBABILITY,
+    SAMPLING,
     TREE_DECODER,
     check_counts,
+    check_replace,
     number,
+    sample_fields,
 )
 from partita.cli.drawings import DRAW, check_directory, save_drawings
 from partita.cli.families import Family
@@ -46,8 +49,7 @@ ARGUMENTS = (
     ENTROPY,
     LOG_PROBABILITY,
     K_BEST,
-    Argument("sample", int, None, "write N trees drawn at random"),
-    Argument("sample_seed", int, 0, "of the random trees"),
+    *SAMPLING,
     DRAW,
     *READING,
     BATCH,
@@ -61,6 +63,7 @@ Trees = Sequence[tuple[Any, Sequence[str] | None]]
 def run(model: Model, options: Options) -> None:
     """Predict and write."""
     check_counts(options, ("k_best", "sample"))
+    check_replace(options, "sample")
     load_rescorer(options)
     if options.draw is not None:
         check_directory(options.draw)
@@ -118,8 +121,6 @@ def _fields(
     model: Model, sentences: Sequence[Sentence], trees: Trees, options: Options
 ) -> Iterator[tuple[str, Values]]:
     """Names and values of what was asked for beside the trees."""
-    import numpy as np
-
     parser = model.estimator
     if options.probability:
         rows = arc_probabilities(parser.predict_marginals(sentences), trees)
@@ -133,11 +134,8 @@ def _fields(
         yield "LogProbability", _repeated(parser.log_prob(sentences, heads), trees)
     if options.k_best is not None:
         yield from _k_best(parser.k_best(sentences, options.k_best), trees, options.k_best)
-    if options.sample is not None:
-        rng = np.random.default_rng(options.sample_seed)
-        drawn = parser.sample(sentences, options.sample, rng)
-        for index in range(options.sample):
-            yield f"Sample{index + 1}", [_heads_text(each[index][0]) for each in drawn]
+    for name, drawn in sample_fields(parser, sentences, options):
+        yield name, [_tree_text(each, heads) for each, (heads, _) in zip(drawn, trees, strict=True)]
 
 
 def _label_probabilities(parser: Any, sentences: Sequence[Sentence], trees: Trees) -> Values:
@@ -159,15 +157,16 @@ def _k_best(found: Sequence[Any], trees: Trees, k: int) -> Iterator[tuple[str, V
         yield (
             f"Best{rank + 1}",
             [
-                [EMPTY] * len(heads) if best is None else _heads_text(best)
-                for ((best, _), _), (heads, _) in zip(ranked, trees, strict=True)
+                _tree_text(None if best[0] is None else best, heads)
+                for (best, _), (heads, _) in zip(ranked, trees, strict=True)
             ],
         )
         yield f"Best{rank + 1}LogProbability", _repeated([value for _, value in ranked], trees)
 
 
-def _heads_text(heads: Any) -> list[str]:
-    return [str(int(head)) for head in heads]
+def _tree_text(tree: Any | None, heads: Any) -> list[str]:
+    """The heads of a tree; nothing if there is none, as many times as there are `heads`."""
+    return [EMPTY] * len(heads) if tree is None else [str(int(head)) for head in tree[0]]
 
 
 def arc_probabilities(marginals: Sequence[Any], trees: Trees) -> list[list[float]]:

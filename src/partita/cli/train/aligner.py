@@ -10,6 +10,7 @@ from partita.cli.options import (
     Options,
     add_command,
     add_kinds,
+    add_model_output,
     add_options,
     make_estimator,
     read_kind,
@@ -28,7 +29,7 @@ def add(commands: Commands) -> None:
         "source", nargs="?", metavar="SOURCE", help="a sentence a line, or source ||| target lines"
     )
     parser.add_argument("target", nargs="?", metavar="TARGET", help="its translation, line by line")
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="file to write")
+    add_model_output(parser)
     parser.add_argument(
         "--also",
         nargs=2,

@@ -7,6 +7,7 @@ from partita.cli.options import (
     Commands,
     Options,
     add_command,
+    add_model_output,
     add_options,
     add_reading,
     make_estimator,
@@ -22,7 +23,7 @@ def add(commands: Commands) -> None:
     """The command and its arguments."""
     parser = add_command(commands, "parser", run, "learn a conditional random field over trees")
     parser.add_argument("train", nargs="*", metavar="TRAIN", help="files with trees, CoNLL-U")
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="file to write")
+    add_model_output(parser)
     parser.add_argument(
         "--unlabelled", action="append", default=[], metavar="FILE", help="sentences without trees"
     )
@@ -36,7 +37,6 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--rule-share",
         type=float,
-        default=0.8,
         metavar="N",
         help="share of arcs that obey a table of rules without targets (default: 0.8)",
     )
@@ -50,11 +50,25 @@ def _add_options(parser: Parser) -> None:
 
 def _rules(options: Options) -> dict[str, Any]:
     """Rules by the share of arcs that are to obey them, which only the command asks for."""
-    if not hasattr(options, "rules"):
+    share = options.rule_share
+    if not hasattr(options, "rules") and share is not None:
+        raise ValueError(
+            f"--rule-share is {share}, which changes nothing without --rules; expected both or "
+            "neither."
+        )
+    if share is None:
         return {}
-    from partita.data.arc_rules import read_arc_rules
+    from partita.data.arc_rules import parse_arc_rules
+    from partita.data.text import read_text, source_name
 
-    return {"rules": read_arc_rules(options.rules, share=options.rule_share)}
+    text, source = read_text(options.rules), source_name(options.rules)
+    rules = parse_arc_rules(text, source, share=share)
+    if rules == parse_arc_rules(text, source, share=share / 2 if share else 1.0):
+        raise ValueError(
+            f"--rule-share is {share}, but the rules in {options.rules} have targets of their own; "
+            "expected a table of heads and dependents. Leave the option out."
+        )
+    return {"rules": rules}
 
 
 def run(options: Options) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from functools import partial
+from functools import partial, reduce
 from typing import ClassVar, Self
 
 from partita.arrays import FloatArray
@@ -10,7 +10,7 @@ from partita.data.alignments import Alignment
 from partita.data.bitext_files import BitextFiles
 from partita.estimators.alignment.from_files import fit_from_files
 from partita.estimators.alignment.generative import Generative
-from partita.estimators.alignment.itg_links import ItgLinks
+from partita.estimators.alignment.itg_links import ItgLinks, gold_pairs
 from partita.estimators.alignment.material import (
     PairCounts,
     PairMaterial,
@@ -26,7 +26,8 @@ from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.explain import run_facts
 from partita.estimators.options import at_least, declared, option
 from partita.text.word_vocabulary import WordVocabulary
-from partita.training import TrainingResult, heed_interruptions
+from partita.training import TrainingResult
+from partita.training.workers import held
 
 
 @declared
@@ -88,34 +89,39 @@ class Aligner(LinkEstimator):
         with an empty side teach nothing. Of `BitextFiles` (`partita.data.bitext_files`), in place
         of both sides, each worker reads its own part; for Model 1 and hidden Markov models.
         """
-        self._begin()
-        model = self.chosen_model()
-        if isinstance(source, BitextFiles):
-            refuse_beside_files(target or alignments, sample_weight, ())
-            return self._fit_files(source, model, read_held_out(held_out))
-        if target is None:
-            raise ValueError("source came without target; expected both, or BitextFiles.")
-        if alignments is not None and not model.learns_from_gold:
-            raise ValueError(
-                f"gold alignments came, but the model {self.model!r} learns from words alone; use "
-                "model='crf', or leave them out."
+        with self._fitting():
+            model = self.chosen_model()
+            self.check_data(held_out=held_out is not None or model.judges_itself)
+            if isinstance(source, BitextFiles):
+                refuse_beside_files(target or alignments, sample_weight, ())
+                return self._fit_files(source, model, read_held_out(held_out))
+            if target is None:
+                raise ValueError("source came without target; expected both, or BitextFiles.")
+            if alignments is not None and not model.learns_from_gold:
+                raise ValueError(
+                    f"gold alignments came, but the model {self.model!r} learns from words alone; "
+                    "use model='crf', or leave them out."
+                )
+            material = read_pairs(
+                source, target, alignments=alignments, sample_weight=sample_weight
             )
-        material = read_pairs(source, target, alignments=alignments, sample_weight=sample_weight)
-        judges = read_held_out(held_out)
-        pairs = self._usable(material)
-        if not len(pairs):
-            raise ValueError(
-                f"there is nothing to learn from ({pairs.counts}); expected pairs with words on "
-                f"both sides, at most {self.max_words}. Give others, raise max_words, or set "
-                "longer='keep'."
-            )
-        words = self._words(pairs.source), self._words(pairs.target)
-        with heed_interruptions():
-            learnt = model.learn(LinkLesson(words, pairs, judges), self)
-        self.model_, self.counts_ = learnt.model, pairs.counts
-        self.stages_, self.stage_counts_ = learnt.stages, learnt.counts
-        self.training_ = list(learnt.stages.values())[-1]
-        self.about_ = run_facts(self.training_, "is the loss")
+            judges = read_held_out(held_out)
+            pairs = self._usable(material)
+            model.check_data(gold=bool(gold_pairs(pairs.alignments)))
+            if not len(pairs):
+                raise ValueError(
+                    f"there is nothing to learn from ({pairs.counts}); expected pairs with words "
+                    f"on both sides, at most {self.max_words}. Give others, raise max_words, or "
+                    "set longer='keep'."
+                )
+            words = self._words(pairs.source), self._words(pairs.target)
+            with held(self.workers):
+                learnt = model.learn(LinkLesson(words, pairs, judges), self)
+            self.model_, self.counts_ = learnt.model, pairs.counts
+            self.stages_, self.stage_counts_ = learnt.stages, learnt.counts
+            # The last run, which also says if an earlier one was interrupted.
+            self.training_ = reduce(lambda one, two: two.after(one), learnt.stages.values())
+            self.about_ = run_facts(self.training_, "is the loss")
         return self
 
     def chosen_model(self) -> AlignmentModel:

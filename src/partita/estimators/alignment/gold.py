@@ -9,7 +9,7 @@ from partita.data.alignments import Alignment
 from partita.distribution.parts import PartDistribution
 from partita.estimators.alignment.link_family import NumberedPair
 from partita.estimators.groups import Runs
-from partita.estimators.options import Declared, at_least, declared, option
+from partita.estimators.options import Declared, at_least, declared, option, without_data
 from partita.estimators.runs import RunPlan, run
 from partita.features.links import N_WEIGHTS, WORD_WEIGHTS, LinkEvidence, link_features
 from partita.grammars.alignments import PairAlignments
@@ -21,25 +21,31 @@ FEW_PAIRS = 200
 """So many pairs are learnt from all at once; more in mini-batches."""
 
 
+GOLD = without_data("gold", "gold links (alignments=..., or --gold)")
+
+
 @declared
 class GoldOptions(Declared):
     """How gold links are learnt from."""
 
     sure_reward: float = option(
-        3.0, "in nats, for each sure gold link that an alignment has", at_least(0)
+        3.0, "in nats, for each sure gold link that an alignment has", at_least(0), needs=GOLD
     )
     wrong_cost: float = option(
-        2.0, "in nats, for each link that is neither sure nor possible", at_least(0)
+        2.0, "in nats, for each link that is neither sure nor possible", at_least(0), needs=GOLD
     )
-    gold_l2: float = option(1.0, "penalty on the weights that gold links teach", at_least(0))
-    word_l2: float = option(3.0, "of those of words and pairs of words", at_least(0))
+    gold_l2: float = option(
+        1.0, "penalty on the weights that gold links teach", at_least(0), needs=GOLD
+    )
+    word_l2: float = option(3.0, "of those of words and pairs of words", at_least(0), needs=GOLD)
     gold_cells: int = option(
         700,
         "gold pairs with more places for a link are not learnt from, since a pass costs O(n³ m³)",
         at_least(0),
+        needs=GOLD,
     )
-    gold_passes: int = option(4, "passes over more than 200 gold pairs", at_least(1))
-    gold_rate: float = option(0.02, "the learning rate of these passes", at_least(0))
+    gold_passes: int = option(4, "passes over more than 200 gold pairs", at_least(1), needs=GOLD)
+    gold_rate: float = option(0.02, "the learning rate of these passes", at_least(0), needs=GOLD)
 
 
 def costs(alignment: Alignment, n: int, m: int, options: GoldOptions) -> FloatArray:

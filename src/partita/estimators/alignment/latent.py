@@ -17,7 +17,7 @@ from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.distribution.parts import PartDistribution
 from partita.estimators.alignment.material import PairCounts, PairMaterial
 from partita.estimators.groups import STOCHASTIC, Runs
-from partita.estimators.options import Declared, at_least, declared, option
+from partita.estimators.options import Declared, at_least, beside, declared, option
 from partita.estimators.runs import RunPlan, numbered, run, tell
 from partita.features.base import FeatureMap
 from partita.kept import kept_number
@@ -38,6 +38,12 @@ COVERED = 0.98
 """The share of training pairs whose target is not longer than the longest that is allowed."""
 
 
+NAMED = beside(
+    "an optimiser that is an object, which has its own",
+    lambda options: isinstance(options.optimiser, Optimiser),
+)
+
+
 @declared
 class LatentOptions(Declared):
     """How a conditional random field with latent derivations is trained, by mini-batches."""
@@ -48,13 +54,13 @@ class LatentOptions(Declared):
     optimiser: Literal["adam", "adagrad", "sgd"] | Optimiser[Any] = option(
         "adam", "of mini-batches; or an optimiser of `partita.training`"
     )
-    rate: float = option(0.03, "the learning rate, where it is largest", at_least(0))
+    rate: float = option(0.03, "the learning rate, where it is largest", at_least(0), needs=NAMED)
     schedule: Literal["linear", "constant", "inverse-square-root"] = option(
-        "linear", 'of the learning rate: "linear" rises, and then falls to 0'
+        "linear", 'of the learning rate: "linear" rises, and then falls to 0', needs=NAMED
     )
-    batch_size: int = option(16, "pairs of a mini-batch", at_least(1))
-    average: bool = option(True, "average the weights from the second pass on")
-    max_iterations: int = option(3, "most passes", at_least(1))
+    batch_size: int = option(16, "pairs of a mini-batch", at_least(1), needs=NAMED)
+    average: bool = option(True, "average the weights from the second pass on", needs=NAMED)
+    max_iterations: int = option(3, "most passes", at_least(1), needs=NAMED)
     l2: float = option(
         1.0, "l2 / 2 times the squares of the weights is added to the loss", at_least(0)
     )

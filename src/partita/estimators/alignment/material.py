@@ -8,8 +8,8 @@ import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.data.alignments import Alignment
-from partita.objectives.base import checked_weights
-from partita.text.sentences import Tokens
+from partita.estimators.sample_weights import read_sample_weight
+from partita.text.sentences import Tokens, one_each
 
 Sentences = Iterable[Tokens]
 
@@ -162,12 +162,12 @@ def read_pairs(
     """A caller's pairs, or an error that says what does not fit together."""
     one, two = checked_sentences("source", source), checked_sentences("target", target)
     check_alike(one, two)
-    links = None if alignments is None else tuple(alignments)
+    links = None
+    if alignments is not None:
+        links = tuple(one_each("alignments", alignments, "an Alignment or None for each pair"))
     if links is not None:
         check_links(one, two, links)
-    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weights is not None:
-        weights = checked_weights(weights, len(one))
+    weights = read_sample_weight(sample_weight, len(one))
     return PairMaterial(one, two, PairCounts(len(one)), weights, links)
 
 
@@ -175,7 +175,8 @@ def read_held_out(held_out: Sequence[Any] | None) -> PairMaterial | None:
     """A caller's held-out pairs: source and target sentences, which have words."""
     if held_out is None:
         return None
-    if isinstance(held_out, str) or len(held_out) != 2:
+    held_out = one_each("held_out", held_out, "source and target sentences")
+    if len(held_out) != 2:
         raise ValueError(
             f"held_out has {len(held_out)} parts; expected two, source and target sentences."
         )
@@ -187,7 +188,8 @@ def read_held_out(held_out: Sequence[Any] | None) -> PairMaterial | None:
 
 def checked_sentences(name: str, sentences: Sentences) -> tuple[tuple[str, ...], ...]:
     """A caller's sentences as tuples of words, or an error that says which one is none."""
-    return tuple(checked_sentence(name, index, words) for index, words in enumerate(sentences))
+    each = one_each(name, sentences, "the words of each sentence")
+    return tuple(checked_sentence(name, index, words) for index, words in enumerate(each))
 
 
 def checked_sentence(name: str, index: int, words: Tokens) -> tuple[str, ...]:
@@ -196,7 +198,7 @@ def checked_sentence(name: str, index: int, words: Tokens) -> tuple[str, ...]:
         raise ValueError(
             f"{name}[{index}] is the text {words!r}; expected a list of words. Split it."
         )
-    return tuple(words)
+    return tuple(one_each(f"{name}[{index}]", words, "of words"))
 
 
 def check_alike(source: Sequence[Any], target: Sequence[Any]) -> None:

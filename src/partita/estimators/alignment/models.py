@@ -8,7 +8,7 @@ import numpy as np
 from partita.data.alignments import Alignment
 from partita.estimators.alignment.em import EmCourse, learn_directions
 from partita.estimators.alignment.generative import Generative, judging
-from partita.estimators.alignment.gold import GoldOptions, learn_gold
+from partita.estimators.alignment.gold import GOLD, GoldOptions, learn_gold
 from partita.estimators.alignment.itg_links import ItgLinks, Mixture, gold_pairs, ways
 from partita.estimators.alignment.latent import Bound, Latent, LatentOptions, learn_latent
 from partita.estimators.alignment.link_family import LinkCrf, LinkFamily
@@ -57,6 +57,11 @@ class AlignmentModel(Declared):
 
     learns_from_gold: ClassVar[bool] = False
     """Whether gold links teach it anything."""
+
+    @property
+    def judges_itself(self) -> bool:
+        """Whether it holds out some of the pairs by itself."""
+        return False
 
     @abstractmethod
     def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
@@ -172,12 +177,18 @@ class ItgAlignment(HiddenMarkovOptions, LatentOptions, GoldOptions, AlignmentMod
         0.5,
         "with gold links: the weight of the CRF that learnt from them against all other models",
         between(0, 1),
+        needs=GOLD,
     )
     most_cells: int = option(
         2000,
         "pairs with more places for a link are left to the hidden Markov models: O(n³ m³)",
         at_least(0),
     )
+
+    @property
+    def judges_itself(self) -> bool:
+        """Whether it holds out some of the pairs by itself."""
+        return self.held_out_share > 0
 
     def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
         """Generative models, one or two CRFs without gold links, and one that learns from them."""
@@ -250,7 +261,7 @@ class ItgAlignment(HiddenMarkovOptions, LatentOptions, GoldOptions, AlignmentMod
             runs,
             len(model.latent) + 1,
         )
-        if training.interrupted and not training.n_iterations:
+        if training.learnt_nothing:
             return model, training, small.counts
         return model.with_gold(training.weights), training, small.counts
 

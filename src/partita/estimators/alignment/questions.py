@@ -185,16 +185,27 @@ class LinkEstimator(BitextEstimator):
         rng: np.random.Generator,
         *,
         direction: Direction = "forward",
+        replace: bool = True,
     ) -> list[list[list[Link]]]:
-        """`size` independent alignments of each pair, drawn exactly; see `k_best`."""
+        """`size` independent alignments of each pair, drawn exactly; see `k_best`.
+
+        With `replace=False` no two are the same: each is drawn from those that are left, and there
+        are fewer where there are fewer in all.
+        """
         whole_number("size", size, 1)
 
         def drawn(pair: LinkDistribution) -> list[list[Link]]:
             p = pair.p
-            samples = p.structures.sample(p.scores, p.inference, size, rng)[0]
+            if replace:
+                (samples,) = p.structures.sample(p.scores, p.inference, size, rng)
+            else:
+                (samples,) = p.flat_distinct(size, rng)
             return [pair.links(each) for each in samples]
 
-        return self._ask_each(source, target, direction, drawn, lambda: [[] for _ in range(size)])
+        def nothing() -> list[list[Link]]:
+            return [[] for _ in range(size if replace else 1)]
+
+        return self._ask_each(source, target, direction, drawn, nothing)
 
     def entropy(
         self, source: Sentences, target: Sentences, *, direction: Direction = "forward"
@@ -277,7 +288,7 @@ class LinkEstimator(BitextEstimator):
     ) -> Iterator[Answer]:
         """What `ask` finds in each usable pair, and `nothing(n, m)` for the others."""
         self._check_fitted()
-        self.check()
+        self.check_values()
 
         def answer(first: int, read: list[Pair]) -> list[Answer]:
             pairs = read_pairs([x for x, _ in read], [y for _, y in read])

@@ -1,13 +1,13 @@
-"""Why: the strongest features of a parser, and what made a decision."""
+"""Why: what a parser is, and what made a decision."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import FloatArray
 from partita.estimators.explain import (
     Cell,
     Contribution,
@@ -18,7 +18,7 @@ from partita.estimators.explain import (
     netted,
 )
 from partita.estimators.parsing.feature_names import TreeTemplate, arc_weights, sibling_weights
-from partita.estimators.parsing.model import KeyedWords, ParserModel, without_labels
+from partita.estimators.parsing.model import ParserModel, without_labels
 from partita.structures.sibling_forests import sibling_places
 from partita.text.markers import MARKER
 from partita.text.words import Words
@@ -208,31 +208,3 @@ def explain_word(
 def _forms(words: Words) -> tuple[str, ...]:
     column = words.columns.get("FORM") or next(iter(words.columns.values()))
     return tuple(column.values[number] for number in column.numbers.tolist())
-
-
-def strongest_features(
-    model: ParserModel,
-    weights: FloatArray,
-    encoded: KeyedWords,
-    trees: Iterable[tuple[int, IntArray]],
-    n_features: int = 20,
-) -> dict[str, list[tuple[str, float]]]:
-    """For each template the features of the largest weights in some trees.
-
-    `trees` has numbers of sentences and their heads.
-    """
-    templates: list[TreeTemplate] = [*model.maker.ordered]
-    templates += [] if model.siblings is None else model.siblings.maker.ordered
-    found: dict[str, dict[str, float]] = {template.text: {} for template in templates}
-    plain = replace(model, labels=None)
-    for sentence, tree in trees:
-        rows = arc_weights(plain, weights, encoded, tree, np.arange(1, len(tree) + 1), sentence)
-        siblings = sibling_weights(plain, weights, encoded, sibling_places(tree), sentence)
-        for row in [*rows, *siblings]:
-            # Every second one has the distance, too.
-            for feature, weight in row[::2]:
-                found[feature.template.text][feature.name] = weight
-    return {
-        template: sorted(features.items(), key=lambda pair: -abs(pair[1]))[:n_features]
-        for template, features in found.items()
-    }

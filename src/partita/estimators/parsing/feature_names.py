@@ -4,7 +4,7 @@ A hashed weight has no name; so names are made on demand, for the features of a 
 order in which the kernel has them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -139,18 +139,22 @@ class SiblingNamer:
 
     def features(self, head: int, inner: int, modifier: int) -> list[Feature]:
         """All features of a modifier with its inner sibling, in the kernel's order."""
+        return [
+            Feature(template, self.name(template, head, inner, modifier))
+            for template in self._maker.ordered
+        ]
+
+    def name(self, template: SiblingTemplate, head: int, inner: int, modifier: int) -> str:
+        """That of the feature which a template gives them."""
         side, words = "right" if head < modifier else "left", {"head": head, "modifier": modifier}
         if inner != head:
             words["inner"] = inner
-        found = []
-        for template in self._maker.ordered:
-            pairs = []
-            for field in template.fields:
-                word = words.get(field.role)
-                seen = NOBODY if word is None else self._values.seen(field, word)[0]
-                pairs.append(f"{field.text}={seen}")
-            found.append(Feature(template, " ".join([*pairs, side])))
-        return found
+        pairs = []
+        for field in template.fields:
+            word = words.get(field.role)
+            seen = NOBODY if word is None else self._values.seen(field, word)[0]
+            pairs.append(f"{field.text}={seen}")
+        return " ".join([*pairs, side])
 
 
 class Namer:
@@ -171,24 +175,27 @@ class Namer:
 
     def features(self, head: int, modifier: int) -> list[Feature]:
         """All features of an arc, in the kernel's order."""
+        return [
+            Feature(template, name)
+            for template in self._maker.ordered
+            for name in self.names(template, head, modifier)
+        ]
+
+    def names(self, template: ArcTemplate, head: int, modifier: int) -> Iterator[str]:
+        """Those of the features that a template gives an arc, in the kernel's order."""
         side = "right" if head < modifier else "left"
-        found = []
-        for template in self._maker.ordered:
-            fields = template.fields
-            values = [self._values(field, head, modifier) for field in fields]
-            # The kernel goes through the head's set first, then the modifier's, then the kinds.
-            ranks = {"head": 0, "modifier": 1, "between": 2}
-            order = sorted(range(len(values)), key=lambda i: ranks[fields[i].role])
-            for chosen in product(*(values[i] for i in order)):
-                texts = dict(zip(order, chosen, strict=True))
-                pairs = [
-                    f"{field.text}={texts[i]}"
-                    if field.value is None
-                    else f"{field.text}:{texts[i]}"
-                    for i, field in enumerate(fields)
-                ]
-                found.append(Feature(template, " ".join([*pairs, side])))
-        return found
+        fields = template.fields
+        values = [self._values(field, head, modifier) for field in fields]
+        # The kernel goes through the head's set first, then the modifier's, then the kinds.
+        ranks = {"head": 0, "modifier": 1, "between": 2}
+        order = sorted(range(len(values)), key=lambda i: ranks[fields[i].role])
+        for chosen in product(*(values[i] for i in order)):
+            texts = dict(zip(order, chosen, strict=True))
+            pairs = [
+                f"{field.text}={texts[i]}" if field.value is None else f"{field.text}:{texts[i]}"
+                for i, field in enumerate(fields)
+            ]
+            yield " ".join([*pairs, side])
 
     def _values(self, field: RoleField, head: int, modifier: int) -> list[str]:
         if field.role == "between":

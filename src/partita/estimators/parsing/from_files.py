@@ -89,7 +89,7 @@ def fit_from_files(
         label_model = make_label_model(options, words, checked_names(names))
         about = (reader, label_model, options.seed)
         of_labels = blocks.batches(_LabelEncoder(reader, label_model, options.seed), about, stage)
-        second = learn_labels(options, of_labels, stage)
+        second = learn_labels(options, of_labels, stage, training)
         both = arcs_then_labels(training, second)
         return LearntParser(*shown, both, label_model, second.weights, facts)
 

@@ -41,9 +41,8 @@ from partita.text.tree_words import NAMES, read_tree_words, telling_columns
 from partita.text.words import CountedWords, Words
 from partita.training import AdaGrad, Batch, Penalty, TrainingResult, build_corpus
 from partita.training.batches import CACHED_PARTS, cut
-from partita.training.interruption import heed_interruptions
 from partita.training.optimisers import Cosine
-from partita.training.optimisers.stochastic import Stochastic
+from partita.training.workers import held
 
 if TYPE_CHECKING:
     from partita.estimators.parsing.parser import DependencyParser
@@ -84,8 +83,8 @@ def fit_parser(
 ) -> LearntParser:
     """Models of arcs and of labels, and their weights; `held_out` says when to stop."""
     prepared = prepare(options, material)
-    # A signal is noted from the arcs to the labels, also between them.
-    with heed_interruptions():
+    # One cluster for arcs and labels: a signal while it starts would lose what was learnt before.
+    with held(options.workers):
         training, stage = _trained(options, prepared, held_out)
         model, (words, *_), lifted = prepared
         # The keys of all words are larger than the weights, and labels have features of their own.
@@ -94,7 +93,7 @@ def fit_parser(
             return LearntParser(model, words, lifted, training, model.labels)
         if not options.labels or material.labels is None:
             return LearntParser(model, words, lifted, training)
-        label_model, second = _trained_labels(options, words, lifted, stage)
+        label_model, second = _trained_labels(options, words, lifted, stage, training)
         both = arcs_then_labels(training, second)
         return LearntParser(model, words, lifted, both, label_model, second.weights)
 
@@ -205,11 +204,13 @@ def averaged(
     stages: int = 1,
 ) -> tuple[TrainingResult, int]:
     """The last of some runs, of a number of stages each, with the mean of the weights of all."""
-    n_models = options.n_models if isinstance(options.way().optimiser, Stochastic) else 1
+    n_models = options.n_models if options.has_mini_batches else 1
     means, n_whole = np.zeros(0), 0
+    last: TrainingResult | None = None
     for number in range(n_models):
         each = dataclasses.replace(options, seed=options.seed + number)
         result = learnt(each, 1 + number * stages)
+        last = result if last is None else result.after(last)
         # A model that was broken off would only spoil the mean of the whole ones.
         if n_whole == 0:
             means, n_whole = result.weights, 1
@@ -218,9 +219,10 @@ def averaged(
             n_whole += 1
         if result.interrupted:
             break
+    assert last is not None
     if n_whole > 1:
         means /= n_whole
-    return dataclasses.replace(result, weights=means), 1 + n_models * stages
+    return dataclasses.replace(last, weights=means), 1 + n_models * stages
 
 
 def lessons_of(options: "DependencyParser", prepared: Prepared) -> Lessons:
@@ -316,12 +318,16 @@ def checked_names(found: set[str]) -> tuple[str, ...]:
 
 
 def _trained_labels(
-    options: "DependencyParser", words: Words, material: TreeMaterial, stage: int
+    options: "DependencyParser",
+    words: Words,
+    material: TreeMaterial,
+    stage: int,
+    arcs: TrainingResult,
 ) -> tuple[LabelModel, TrainingResult]:
     """A model of the labels of known arcs, learnt from the trees that the arcs were learnt from."""
     model = make_label_model(options, words, label_names(material))
     batches = list(label_batches(model, words, material, options.seed))
-    return model, learn_labels(options, batches, stage)
+    return model, learn_labels(options, batches, stage, arcs)
 
 
 def make_label_model(
@@ -362,9 +368,9 @@ def label_batches(
 
 
 def learn_labels(
-    options: "DependencyParser", batches: Sequence[Batch], stage: int
+    options: "DependencyParser", batches: Sequence[Batch], stage: int, arcs: TrainingResult
 ) -> TrainingResult:
-    """The weights of labels."""
-    way = RunPlan(options, LABEL_OPTIMISER, Penalty(), is_needed=True)
+    """The weights of labels, without which those of the arcs are no model, if there are such."""
+    way = RunPlan(options, LABEL_OPTIMISER, Penalty(), is_needed=not arcs.learnt_nothing)
     with build_corpus(Likelihood(), batches, workers=options.workers, n_shards=1) as corpus:
         return run(corpus, way, stage=stage)

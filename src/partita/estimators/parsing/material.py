@@ -14,11 +14,11 @@ from partita.data.sentences import Sentence
 from partita.estimators.parsing.lifting import marked
 from partita.estimators.parsing.projective import may_be_projective, nearest_projective
 from partita.estimators.pieces import Piece
+from partita.estimators.sample_weights import read_sample_weight
 from partita.estimators.supervision import Knowledge, Known
 from partita.features.arc_constraints import WordNames, arc_constraints, rule_targets
 from partita.objectives import Constraints, GeneralizedExpectation, Sum, known_heads
-from partita.objectives.base import checked_weights
-from partita.text.sentences import column_values, has_columns, listed, where
+from partita.text.sentences import column_values, has_columns, listed, one_each, where
 
 Heads = Sequence[Sequence[int] | IntArray | None]
 """The head of each word of each sentence, 0 for the root and -1 if it is not known."""
@@ -123,10 +123,7 @@ def read_material(
     known += [np.full(len(each), UNKNOWN_HEAD) for each in unlabelled]
     if names is not None:
         names += [(UNKNOWN[0],) * len(each) for each in unlabelled]
-    weights = None
-    if sample_weight is not None:
-        given = checked_weights(np.asarray(sample_weight, dtype=np.float64), len(sentences))
-        weights = np.concatenate([given, np.ones(len(unlabelled))])
+    weights = read_sample_weight(sample_weight, len(sentences), len(unlabelled))
     return TreeMaterial([*sentences, *unlabelled], known, names, weights)
 
 
@@ -141,8 +138,8 @@ def trees_of(
 
     What is not given is taken from the columns HEAD and DEPREL, where sentences have them.
     """
-    heads = None if heads is None else list(heads)
-    labels = None if labels is None else list(labels)
+    heads = None if heads is None else one_each("heads", heads, "the heads of each sentence")
+    labels = None if labels is None else one_each("labels", labels, "the labels of each sentence")
     _check_counts(sentences, heads, labels)
     columns = [_columns(sentence, index) for index, sentence in enumerate(sentences)]
     found = []
@@ -152,7 +149,8 @@ def trees_of(
             sentence = _with_heads(sentences[index], given, index)
         found.append(np.array(tree_heads(sentence, single_root=single_root, partial=True)))
     if labels is not None:
-        return found, [tuple(map(_text, each)) for each in labels]
+        pairs = enumerate(zip(sentences, labels, strict=True))
+        return found, [_checked_labels(sentence, each, index) for index, (sentence, each) in pairs]
     if columns and all("DEPREL" in each.columns for each in columns):
         return found, [relations(each, partial=True) for each in columns]
     return found, None
@@ -170,20 +168,39 @@ def _columns(sentence: Any, index: int) -> Sentence:
 
 def _text(value: Any) -> str:
     """A head or label as a file has it; nothing, not a number and -1 are not known."""
-    if value is None or value != value or (not isinstance(value, str) and value < 0):
+    if isinstance(value, str):
+        return value
+    if value is None:
         return UNKNOWN[0]
-    return value if isinstance(value, str) else str(int(value))
+    if not isinstance(value, int | float | np.number):
+        return repr(value)  # which is refused, as it would be in a file
+    if value != value or value < 0:
+        return UNKNOWN[0]
+    return str(int(value)) if value == int(value) else str(value)
 
 
 def _with_heads(sentence: Any, heads: Sequence[int] | IntArray, index: int) -> Sentence:
     """A sentence of nothing but heads, which are then checked as those of a file are."""
-    values = np.asarray(heads, dtype=np.int64)
-    if values.shape != (len(sentence),):
+    place = where(sentence, index)
+    wanted = "a head for each word, 0 for the root and -1 if not known"
+    values = one_each(f"the entry of heads for {place}", heads, wanted)
+    if len(values) != len(sentence):
         raise ValueError(
-            f"{where(sentence, index)} has {len(sentence)} words and heads of shape "
-            f"{values.shape}; expected one for each word, 0 for the root and -1 if not known."
+            f"{place} has {len(sentence)} words and {len(values)} heads; expected {wanted}."
         )
-    return Sentence({"HEAD": tuple(map(_text, values.tolist()))}, source=where(sentence, index))
+    return Sentence({"HEAD": tuple(map(_text, values))}, source=place)
+
+
+def _checked_labels(sentence: Any, labels: Iterable[Any], index: int) -> tuple[str, ...]:
+    """The labels of a sentence, as a file has them."""
+    place = where(sentence, index)
+    wanted = "a label for each word, _ if it is not known"
+    names = one_each(f"the entry of labels for {place}", labels, wanted)
+    if len(names) != len(sentence):
+        raise ValueError(
+            f"{place} has {len(sentence)} words and {len(names)} labels; expected {wanted}."
+        )
+    return tuple(map(_text, names))
 
 
 def _check_counts(
@@ -194,12 +211,6 @@ def _check_counts(
             raise ValueError(
                 f"{name} came for {len(given)} sentences, and {len(sentences)} sentences; expected "
                 "as many."
-            )
-    for index, (sentence, names) in enumerate(zip(sentences, labels or (), strict=False)):
-        if len(names) != len(sentence):
-            raise ValueError(
-                f"{where(sentence, index)} has {len(sentence)} words and {len(names)} labels; "
-                "expected one for each word, _ if it is not known."
             )
 
 

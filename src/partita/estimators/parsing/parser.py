@@ -14,12 +14,11 @@ from partita.estimators.base import Stored
 from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.explain import Cell, run_facts
 from partita.estimators.groups import Descent, OptimiserName, Runs, Uncertainty
-from partita.estimators.options import again, at_least, between, declared, option
+from partita.estimators.options import again, at_least, between, declared, option, without
 from partita.estimators.parsing.explain import (
     HeadExplanation,
     ParserInspection,
     explain_word,
-    strongest_features,
 )
 from partita.estimators.parsing.from_files import fit_from_files
 from partita.estimators.parsing.joint import ArcLabels
@@ -28,6 +27,7 @@ from partita.estimators.parsing.learning import BATCHES_PER_STEP, LearntParser, 
 from partita.estimators.parsing.material import GivenLabels, Heads, read_material
 from partita.estimators.parsing.model import ParserModel, Siblings
 from partita.estimators.parsing.questions import TreeEstimator
+from partita.estimators.parsing.strongest import strongest_features
 from partita.estimators.runs import RunPlan
 from partita.estimators.supervision import Known
 from partita.features.arc_keys import KeyMaker
@@ -69,6 +69,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
     """
 
     kind: ClassVar[str] = "parser"
+    unlabelled_terms: ClassVar[tuple[str, ...]] = ("entropy_weight", "rules")
     n_lifted_: int = field(init=False)
     """Training sentences whose arcs crossed, and which gave way to the nearest projective tree."""
     """What `inspect` says first."""
@@ -92,6 +93,12 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         "where arcs cannot cross, labels remember which arcs were lifted in training, and answers "
         "are taken back down by them, so that arcs of answers may cross; if left out, with order=2 "
         "where arcs cross in 5 % of the training sentences or more",
+        needs=without(
+            "labels, or where arcs may cross (projective=False)",
+            lambda parser: (
+                not parser.pseudo_projective or (parser.labels and parser.projective is not False)
+            ),
+        ),
     )
     single_root: bool = option(True, "exactly one word hangs on the root")
     features: ArcDescription | None = option(
@@ -136,6 +143,10 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         None,
         "the first learning rate of mini-batches, which falls to 0; by the optimiser if left out",
         at_least(0),
+        needs=without(
+            "'adam', 'adagrad' or 'sgd' by name (an optimiser that is an object has its own)",
+            lambda parser: parser.has_mini_batches and not isinstance(parser.optimiser, Optimiser),
+        ),
     )
     batch_sentences: int = option(150, "sentences of a mini-batch, on average", at_least(1))
     n_models: int = option(
@@ -144,6 +155,10 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         "are averaged: the mean errs less than any of them. One on all sentences at once, since "
         "that depends on no order",
         at_least(1),
+        needs=without(
+            "mini-batches (optimiser='adagrad', say)",
+            lambda parser: parser.n_models == 1 or parser.has_mini_batches,
+        ),
     )
     entropy_ramp: int = again(Uncertainty, "entropy_ramp", 5)
     patience: int = again(Runs, "patience", 3)
@@ -160,6 +175,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         "weight of the rules: without trees 10,000 is better where some say `at most 0`; beside "
         "trees 100 or less",
         at_least(0),
+        needs=without("rules", lambda parser: parser.rules),
     )
     warm_start: "DependencyParser | Array | None" = option(
         None,
@@ -186,25 +202,21 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         each sentence. Of `SentenceFiles` (`partita.data.files`) each worker reads its own part.
         Ctrl-C ends the training, and keeps the best so far.
         """
-        self._begin()
-        if isinstance(sentences, SentenceFiles):
-            given = None if heads is None and labels is None else (heads, labels)
-            refuse_beside_files(given, sample_weight, unlabelled)
-            learnt = fit_from_files(self, sentences, held_out)
-        else:
-            material = read_material(
-                sentences, heads, labels, unlabelled, sample_weight, single_root=self.single_root
-            )
-            learnt = fit_parser(self, material, held_out)
-        self.model_, material = learnt.model, learnt.material
-        self.training_, self.weights_ = learnt.training, learnt.training.weights
-        self.label_model_, self.label_weights_ = learnt.labels, learnt.label_weights
-        self.about_ = self._about(learnt) | dict(learnt.more_facts)
-        self.n_lifted_ = int(self.about_["trees made projective"])
-        whole = material.order(self.seed)[: material.known.count(Known.ALL)][:N_SHOWN]
-        encoded = self.model_.encode_words(learnt.words.chosen(whole))
-        trees = [(place, material.heads[index]) for place, index in enumerate(whole)]
-        self.strongest_ = strongest_features(self.model_, self.weights_, encoded, trees)
+        with self._fitting(held_out=held_out is not None):
+            if isinstance(sentences, SentenceFiles):
+                given = None if heads is None and labels is None else (heads, labels)
+                refuse_beside_files(given, sample_weight, unlabelled)
+                learnt = fit_from_files(self, sentences, held_out)
+            else:
+                more = unlabelled, sample_weight
+                read = read_material(sentences, heads, labels, *more, single_root=self.single_root)
+                learnt = fit_parser(self, read, held_out)
+            about = _about(learnt) | dict(learnt.more_facts)
+            strongest = _strongest(learnt, self.seed)
+            self.model_, self.weights_ = learnt.model, learnt.training.weights
+            self.label_model_, self.label_weights_ = learnt.labels, learnt.label_weights
+            self.n_lifted_ = int(about["trees made projective"])
+            self.strongest_, self.about_, self.training_ = strongest, about, learnt.training
         return self
 
     def inspect(self, n_features: int = 10) -> ParserInspection:
@@ -231,6 +243,11 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         # A shard has a gradient of its own, as long as the weights.
         return RunPlan(self, optimiser, Penalty(l2=l2), n_shards=1)
 
+    @property
+    def has_mini_batches(self) -> bool:
+        """Whether it learns by mini-batches, and not from all sentences at once."""
+        return isinstance(self.way().optimiser, Stochastic)
+
     def _mini_batches(self, name: str) -> dict[str, Any]:
         return {
             "rate": Cosine(RATES[name] if self.rate is None else self.rate),
@@ -251,31 +268,6 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
                 "labels='joint' came with order=2; expected labels='second', a model of its own, "
                 "or order=1."
             )
-        by_mini_batches = isinstance(self.way().optimiser, Stochastic)
-        if self.rate is not None and (not by_mini_batches or isinstance(self.optimiser, Optimiser)):
-            raise ValueError(
-                f"rate is {self.rate}, but only 'adam', 'adagrad' and 'sgd' by name take it; leave "
-                "it out, or give it to the optimiser itself."
-            )
-
-    def _about(self, learnt: LearntParser) -> dict[str, Cell]:
-        model, material = learnt.model, learnt.material
-        n_words, known = int(learnt.words.n_words.sum()), material.known
-        names = self.labels_
-        n_used = int(np.count_nonzero(self.weights_))
-        return {
-            "model": "dependency parser, a conditional random field over trees",
-            "order": "1: arcs" if model.siblings is None else "2: arcs and pairs of siblings",
-            "trees": ("projective, " if model.projective else "arcs may cross, ")
-            + ("one root" if model.single_root else "one or more roots"),
-            "learnt from": f"{len(known):,} sentences, {n_words:,} words",
-            "trees known": f"{known.count(Known.ALL):,} whole, {known.count(Known.SOME):,} in part",
-            "trees made projective": material.n_lifted,
-            **run_facts(learnt.training, "of the heads wrong, to be expected"),
-            "features": f"{len(model.maker.templates)} templates of {', '.join(model.columns)}",
-            "weights": f"{len(self.weights_):,}, {n_used:,} of them not 0",
-            "labels": f"{len(names)}: {', '.join(names)}" if names else "none",
-        }
 
     def _stored(self) -> Stored:
         model, label_model = self.model_, self.label_model_
@@ -323,6 +315,35 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
             template: [(name, float(weight)) for name, weight in pairs]
             for template, pairs in header["strongest"].items()
         }
+
+
+def _about(learnt: LearntParser) -> dict[str, Cell]:
+    model, material = learnt.model, learnt.material
+    n_words, known = int(learnt.words.n_words.sum()), material.known
+    weights, names = learnt.training.weights, () if learnt.labels is None else learnt.labels.names
+    n_used = int(np.count_nonzero(weights))
+    return {
+        "model": "dependency parser, a conditional random field over trees",
+        "order": "1: arcs" if model.siblings is None else "2: arcs and pairs of siblings",
+        "trees": ("projective, " if model.projective else "arcs may cross, ")
+        + ("one root" if model.single_root else "one or more roots"),
+        "learnt from": f"{len(known):,} sentences, {n_words:,} words",
+        "trees known": f"{known.count(Known.ALL):,} whole, {known.count(Known.SOME):,} in part",
+        "trees made projective": material.n_lifted,
+        **run_facts(learnt.training, "of the heads wrong, to be expected"),
+        "features": f"{len(model.maker.templates)} templates of {', '.join(model.columns)}",
+        "weights": f"{len(weights):,}, {n_used:,} of them not 0",
+        "labels": f"{len(names)}: {', '.join(names)}" if names else "none",
+    }
+
+
+def _strongest(learnt: LearntParser, seed: int) -> dict[str, list[tuple[str, float]]]:
+    """The strongest features of the first trees that were learnt from."""
+    model, material = learnt.model, learnt.material
+    whole = material.order(seed)[: material.known.count(Known.ALL)][:N_SHOWN]
+    encoded = model.encode_words(learnt.words.chosen(whole))
+    trees = [(place, material.heads[index]) for place, index in enumerate(whole)]
+    return strongest_features(model, learnt.training.weights, encoded, trees)
 
 
 def _packed(name: str, weights: FloatArray) -> dict[str, Array]:

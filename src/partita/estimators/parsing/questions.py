@@ -31,6 +31,7 @@ from partita.estimators.parsing.model import (
     without_labels,
 )
 from partita.estimators.parsing.rescoring import N_PROPOSED, Rescorer, best_scored
+from partita.estimators.sample_weights import NAME
 from partita.objectives.base import checked_weights
 from partita.text.sentences import listed, shown_words
 
@@ -212,8 +213,7 @@ class TreeEstimator(Estimator, Runs):
         """
         sentences = listed(sentences)
         known, _ = trees_of(sentences, heads)
-        given = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        weights = checked_weights(given, len(sentences))
+        weights = checked_weights(sample_weight, len(sentences), NAME)
         n_right = n_known = 0.0
         for (found, _), right, weight in zip(
             self.predict(sentences), known, weights.tolist(), strict=True

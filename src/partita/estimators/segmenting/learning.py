@@ -22,6 +22,7 @@ from partita.estimators.tagging.learning import (
 from partita.estimators.tagging.material import TagMaterial, held_out_lessons
 from partita.estimators.tagging.tags import HeldOutTags, TagSet
 from partita.text.segment_features import SegmentFeatures, Segments
+from partita.text.sentences import numbering
 from partita.text.words import Words, read_words
 from partita.training import TrainingResult
 
@@ -35,7 +36,8 @@ def fit_segmenter(
     held_out: HeldOutTags | None,
 ) -> tuple[SegmentModel, TrainingResult]:
     """A model and its weights; `held_out` says when to stop."""
-    words = read_words(material.sentences, columns_of(options, material.sentences))
+    with numbering(material.order):
+        words = read_words(material.sentences, columns_of(options, material.sentences))
     seen = TagSet.learn(material.tags, (), options.scheme)
     spelling = Spelling(seen.names, seen.scheme)
     places = [material.where(index) for index in range(len(material.tags))]

@@ -14,7 +14,7 @@ from partita.estimators.base import Stored
 from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.files import prefixed, under
 from partita.estimators.groups import Descent, Penalties, Uncertainty
-from partita.estimators.options import Check, at_least, declared, option
+from partita.estimators.options import Check, at_least, declared, option, without
 from partita.estimators.segmenting.explanations import (
     SegmenterInspection,
     explain_segment,
@@ -87,6 +87,7 @@ class Segmenter(DescribedWords, TagEstimator, Penalties, Descent, Uncertainty):
         "attributes of segments that labelled ones have less often are left out; with 1 nothing "
         "would be new to the model in training",
         at_least(1),
+        needs=without("segment_features", lambda segmenter: segmenter.segment_features),
     )
     dictionaries: Mapping[str, Sequence[str]] | None = option(
         None,
@@ -119,16 +120,18 @@ class Segmenter(DescribedWords, TagEstimator, Penalties, Descent, Uncertainty):
         there, and the best weights on the way are kept. Ctrl-C ends the training, and keeps the
         best so far.
         """
-        self._begin()
-        if isinstance(sentences, SentenceFiles):
-            refuse_beside_files(tags, sample_weight, unlabelled)
-            model, training, learnt_from = fit_from_files(self, sentences, held_out)
-        else:
-            material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
-            model, training = fit_segmenter(self, material, held_out)
-            learnt_from = material.learnt_from
-        self.model_, self.weights_, self.training_ = model, training.weights, training
-        self.about_ = {"learnt from": learnt_from, **tag_facts(training)}
+        with self._fitting(held_out=held_out is not None):
+            if isinstance(sentences, SentenceFiles):
+                refuse_beside_files(tags, sample_weight, unlabelled)
+                model, training, learnt_from = fit_from_files(self, sentences, held_out)
+            else:
+                material = sorted_material(
+                    sentences, tags, unlabelled, self.tag_column, sample_weight
+                )
+                model, training = fit_segmenter(self, material, held_out)
+                learnt_from = material.learnt_from
+            self.model_, self.weights_, self.training_ = model, training.weights, training
+            self.about_ = {"learnt from": learnt_from, **tag_facts(training)}
         return self
 
     @property

@@ -26,6 +26,7 @@ from partita.estimators.tagging.hidden_markov_model import (
     tag_names,
 )
 from partita.estimators.tagging.hidden_markov_runs import (
+    MOST_ITERATIONS,
     LearntHiddenMarkov,
     best_of_starts,
     class_tags,
@@ -41,9 +42,6 @@ from partita.training import Batch, ExpectationMaximisation, Penalty, TrainingRe
 
 if TYPE_CHECKING:
     from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
-
-MOST_ITERATIONS = 100
-"""Of expectation-maximisation, by default."""
 
 
 def fit_hidden_markov(
@@ -182,6 +180,7 @@ def counted(
     options: "HiddenMarkovTagger", model: HiddenMarkovModel, tallies: Tallies
 ) -> LearntHiddenMarkov:
     """The model of sentences whose tags are all known."""
+    options.check_data(unknown_tags=False)
     together = tallies.labelled + model.layout.pseudo_counts(options.alpha)
     found = model.layout.maximise(together)
     reason = "All tags are known, so that the model is their counts."
@@ -285,6 +284,9 @@ def maximised(
         best, histories, reasons = best_of_starts(
             corpus, RunPlan(options, optimiser, Penalty()), starts.start, options.n_restarts, judge
         )
+    if starts.tallies.labelled.any():
+        # Where labels say where to start, the first weights are a model already.
+        best = replace(best, learnt_nothing=False)
     return LearntHiddenMarkov(model, best, histories, reasons)
 
 

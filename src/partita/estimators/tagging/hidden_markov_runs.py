@@ -14,6 +14,8 @@ from partita.text.neighbour_classes import neighbour_classes
 from partita.training import Corpus, TrainingResult
 from partita.training.trainer import HeldOut
 
+MOST_ITERATIONS = 100
+"""Of expectation-maximisation, by default."""
 MISSING_WORD = "\0"
 """No word is called so."""
 CLASS_PASSES = 20

@@ -1,7 +1,7 @@
 """`HiddenMarkovTagger`: tags from counts, from words alone, or from some of both."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,14 +12,25 @@ from partita.data.dictionaries import read_dictionary
 from partita.data.files import SentenceFiles
 from partita.estimators.base import Stored
 from partita.estimators.blocks import refuse_beside_files
-from partita.estimators.explain import Cell, Report, Table
 from partita.estimators.groups import Penalties
-from partita.estimators.options import Check, above, again, at_least, between, declared, option
+from partita.estimators.options import (
+    Check,
+    above,
+    again,
+    at_least,
+    beside,
+    between,
+    declared,
+    option,
+    without,
+    without_data,
+)
 from partita.estimators.tagging.chain_questions import ChainEstimator
 from partita.estimators.tagging.described import DescribedWords
 from partita.estimators.tagging.emission_features import USUAL_VIEWS
 from partita.estimators.tagging.explanations import TagExplanation, explain_word
 from partita.estimators.tagging.hidden_markov_files import fit_from_files
+from partita.estimators.tagging.hidden_markov_inspection import HiddenMarkovInspection
 from partita.estimators.tagging.hidden_markov_learning import fit_hidden_markov
 from partita.estimators.tagging.hidden_markov_model import Dictionary, HiddenMarkovModel
 from partita.estimators.tagging.material import sorted_material, tag_facts
@@ -34,6 +45,10 @@ from partita.text.word_symbols import WordSymbols
 USUAL = "usual"
 MOST_TAGS = 10_000
 """The table of transitions has a number for every two: gigabytes, from here on."""
+
+
+FEATURES = without("features ('usual', or a list of views)", lambda tagger: tagger.features)
+UNKNOWN_TAGS = without_data("unknown_tags", "any word whose tag is not known")
 
 
 def _is_dictionary(value: Any) -> bool:
@@ -92,6 +107,10 @@ class HiddenMarkovTagger(ChainEstimator):
         "added to every count of what is allowed (a Dirichlet prior, and part of the likelihood "
         "that expectation-maximisation raises); with 0, what was never seen is impossible",
         at_least(0),
+        needs=beside(
+            "features or a neighbourhood, which have the penalty l2 in its place",
+            lambda tagger: tagger.has_weights,
+        ),
     )
     min_count: int = option(
         2,
@@ -112,8 +131,8 @@ class HiddenMarkovTagger(ChainEstimator):
         None,
         "views of words (see `partita.text.views`) in which emissions are log-linear "
         "(Berg-Kirkpatrick et al. 2010), so that words share what is known of them: a list of "
-        f'names, or "usual", which are {", ".join(USUAL_VIEWS)}. Trained by the gradient, with '
-        "the penalty `l2` in place of `alpha`",
+        f'names, or "usual", which are {", ".join(USUAL_VIEWS)}. Trained by the gradient or by '
+        "expectation-maximisation (see `optimiser`), with the penalty `l2` in place of `alpha`",
         Check(_are_views, f"{USUAL!r}, a list of names of views, or None", True),
         read=read_views,
         metavar="VIEW,...",
@@ -124,22 +143,26 @@ class HiddenMarkovTagger(ChainEstimator):
         None,
         "classes of words, by word in lower case, as one more feature beside `features`: those of "
         "`WordClasses`, a dictionary, or a file that `partita train classes` wrote",
+        needs=FEATURES,
     )
     base: Literal["even", "frequency"] = option(
         "even",
         "how probable the words of a tag are where all weights are 0: all alike, or as frequent as "
         "they are in the text, so that weights (and `l2`) only have to say how tags differ; with "
         "`features`",
+        needs=FEATURES,
     )
     fold_case: bool = option(
         False,
         "a word that the text has as often in lower case, or more, has the features of that, so "
         "that capitals say something of names, and nothing of the first words of sentences",
+        needs=FEATURES,
     )
     own_count: int = option(
         1,
         "a word seen less often has no weight of its own and is known by its `features` alone",
         at_least(1),
+        needs=FEATURES,
     )
     neighbourhood: Neighbourhood | None = option(
         None,
@@ -149,12 +172,19 @@ class HiddenMarkovTagger(ChainEstimator):
         "that do not overlap (dynasearch), or which are as long (length). Tables are then scores, "
         "not log-probabilities; needs a dictionary to be of use",
     )
+    optimiser: Literal["em", "lbfgs"] | None = option(
+        None,
+        'how to raise the likelihood: "em", expectation-maximisation, the only way without '
+        '`features`; or "lbfgs", along its gradient, the default with them and the only way with '
+        "a `neighbourhood`. Both lead to the same hills",
+    )
     l2: float = again(
         Penalties,
         "l2",
         10.0,
         "l2 / 2 times the squares of the weights is added to the loss; with `features` or a "
         "`neighbourhood`",
+        needs=without("features or a neighbourhood", lambda tagger: tagger.has_weights),
     )
     unlabelled_weight: float | None = option(
         None,
@@ -164,16 +194,19 @@ class HiddenMarkovTagger(ChainEstimator):
         "gained 3 points with 50 labelled sentences (1 lost 6), but lost 2 with 500. Give `fit` "
         "some held-out sentences to stop by",
         above(0),
+        needs=UNKNOWN_TAGS,
     )
     start: Literal["chance", "classes"] = option(
         "chance",
         "where training starts if nothing is known of any tag: by chance, or from as many classes "
         "of words that stand beside the same words (see `WordClasses`), which start by chance",
+        needs=UNKNOWN_TAGS,
     )
     n_restarts: int = option(
         1,
         "how often to start expectation-maximisation at random; the likeliest model is kept",
         at_least(1),
+        needs=UNKNOWN_TAGS,
     )
     max_iterations: int | None = option(
         None,
@@ -220,18 +253,20 @@ class HiddenMarkovTagger(ChainEstimator):
         >>> first != second
         True
         """
-        self._begin()
-        if isinstance(sentences, SentenceFiles):
-            refuse_beside_files(tags, sample_weight, unlabelled)
-            learnt, learnt_from = fit_from_files(self, sentences, held_out)
-        else:
-            material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
-            learnt = fit_hidden_markov(self, material, held_out)
-            learnt_from = material.learnt_from
-        self.about_ = {"learnt from": learnt_from, **tag_facts(learnt.training)}
-        self._take(learnt.model, learnt.training.weights)
-        self.histories_, self.reasons_ = learnt.histories, learnt.reasons
-        self.training_ = learnt.training
+        with self._fitting(held_out=held_out is not None):
+            if isinstance(sentences, SentenceFiles):
+                refuse_beside_files(tags, sample_weight, unlabelled)
+                learnt, learnt_from = fit_from_files(self, sentences, held_out)
+            else:
+                material = sorted_material(
+                    sentences, tags, unlabelled, self.tag_column, sample_weight
+                )
+                learnt = fit_hidden_markov(self, material, held_out)
+                learnt_from = material.learnt_from
+            self.about_ = {"learnt from": learnt_from, **tag_facts(learnt.training)}
+            self._take(learnt.model, learnt.training.weights)
+            self.histories_, self.reasons_ = learnt.histories, learnt.reasons
+            self.training_ = learnt.training
         return self
 
     @classmethod
@@ -288,7 +323,7 @@ class HiddenMarkovTagger(ChainEstimator):
 
     @property
     def has_weights(self) -> bool:
-        """Whether weights are learnt by the gradient, and not tables by counts."""
+        """Whether weights are learnt, and not tables by counts."""
         return self.features is not None or self.neighbourhood is not None
 
     @property
@@ -303,22 +338,21 @@ class HiddenMarkovTagger(ChainEstimator):
         return given.classes_ if isinstance(given, WordClasses) else given or {}
 
     def _check_together(self) -> None:
-        if self.classes is not None and self.features is None:
+        if self.base != "even" and self.neighbourhood is not None:
             raise ValueError(
-                "classes came without features, so that nothing would look at them; expected "
-                "features='usual', or a list of views, beside them."
+                f"base={self.base!r} came beside a neighbourhood; expected one of the two, since "
+                "only probabilities of words have a base."
             )
-        if self.base != "even" and (self.features is None or self.neighbourhood is not None):
+        if self.optimiser == "em" and self.neighbourhood is not None:
             raise ValueError(
-                f"base={self.base!r} came without features, or beside a neighbourhood; expected "
-                "features and no neighbourhood, since only probabilities of words have a base."
+                "optimiser='em' came beside a neighbourhood, whose scores are no probabilities; "
+                "expected 'lbfgs', or no neighbourhood."
             )
-        for name, is_asked in (("own_count", self.own_count > 1), ("fold_case", self.fold_case)):
-            if is_asked and self.features is None:
-                raise ValueError(
-                    f"{name} came without features, which it is about; expected features='usual', "
-                    "or a list of views, beside it."
-                )
+        if self.optimiser == "lbfgs" and not self.has_weights:
+            raise ValueError(
+                "optimiser='lbfgs' came without features or a neighbourhood, so that there are no "
+                "weights to follow a gradient with; expected 'em', or one of these beside it."
+            )
         if self.has_weights and self.warm_start is not None:
             raise ValueError(
                 "warm_start came beside features or a neighbourhood, whose weights cannot be found "
@@ -342,7 +376,7 @@ class HiddenMarkovTagger(ChainEstimator):
         found = self._ask(sentences, lambda asked: log_evidence(asked.p), float, possible=False)
         return np.array(list(found), dtype=np.float64)
 
-    def inspect(self, n_features: int = 10) -> "HiddenMarkovInspection":
+    def inspect(self, n_features: int = 10) -> HiddenMarkovInspection:
         """The likeliest words of every tag, and the probabilities of transitions."""
         self._check_fitted()
         best = {}
@@ -411,45 +445,3 @@ class HiddenMarkovTagger(ChainEstimator):
         self.log_transitions_ = kept_array(arrays, "transitions", np.float64, s, s, is_log=True)
         self.log_emissions_ = kept_array(arrays, "emissions", np.float64, *shape, is_log=True)
         self.histories_, self.reasons_ = [], []
-
-
-@dataclass(frozen=True, repr=False)
-class HiddenMarkovInspection(Report):
-    """The likeliest words of each tag, and the probabilities of transitions."""
-
-    tags: tuple[str, ...]
-    words: dict[str, list[tuple[str, float]]]
-    """For each tag its likeliest words (or classes of words), and their probabilities."""
-    start: FloatArray
-    transitions: FloatArray
-    """[tag before, tag]."""
-    n_words: int
-    n_classes: int
-    about: Mapping[str, Cell]
-    """What it learnt from, and how that ended."""
-    unit: str = "probability"
-    """What the numbers are."""
-
-    def facts(self) -> dict[str, Cell]:
-        """What it is, in a few lines."""
-        return {
-            "model": "tagger, a hidden Markov model",
-            **self.about,
-            "tags": f"{len(self.tags)}: {', '.join(self.tags)}",
-            "words": self.n_words,
-            "classes of rare words": self.n_classes,
-        }
-
-    def tables(self) -> Sequence[Table]:
-        """The likeliest words of each tag, and the transitions."""
-        found = [
-            Table(tag, (self.unit, "word"), [(f"{p:.4f}", w) for w, p in self.words[tag]])
-            for tag in self.tags
-        ]
-        rows = [("(start)", *_shares(self.start))]
-        rows += [(tag, *_shares(row)) for tag, row in zip(self.tags, self.transitions, strict=True)]
-        return [*found, Table("transitions", ("from \\ to", *self.tags), rows)]
-
-
-def _shares(row: FloatArray) -> list[str]:
-    return [f"{value:.3f}" for value in row.tolist()]

@@ -1,4 +1,4 @@
-"""How a hidden Markov model with weights learns: by the gradient, from words or by contrast."""
+"""How a hidden Markov model with weights learns: by the gradient or by EM, or by contrast."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,6 +15,7 @@ from partita.estimators.tagging.emission_features import EmissionFeatures
 from partita.estimators.tagging.hidden_markov_layout import SymbolRows
 from partita.estimators.tagging.hidden_markov_model import HiddenMarkovModel, end_to_end
 from partita.estimators.tagging.hidden_markov_runs import (
+    MOST_ITERATIONS,
     LearntHiddenMarkov,
     best_of_starts,
     class_tags,
@@ -27,14 +28,15 @@ from partita.objectives.evidence import Evidence
 from partita.text.word_symbols import WordSymbols
 from partita.training import LBFGS, Corpus, Penalty, build_corpus, heed_interruptions
 from partita.training.log_linear_corpus import LogLinearCorpus
+from partita.training.log_linear_em import LogLinearExpectationMaximisation
 
 if TYPE_CHECKING:
     from partita.estimators.tagging.hidden_markov_tagger import HiddenMarkovTagger
 
 MOST_STEPS = 300
-"""Of the optimiser, by default."""
+"""Along the gradient, by default."""
 CLASS_STEPS = 30
-"""Of the optimiser, to start from classes of words."""
+"""Along the gradient, to start from classes of words."""
 NEARLY_EVEN = 0.01
 """Size of the first weights: tags differ by chance, and by little."""
 UNEVEN = 0.3
@@ -68,10 +70,18 @@ def fit_weights(
     )
     rows = own.rows(words, material.tags)
     whole = rows.fully_labelled(len(own.tags))
+    options.check_data(unknown_tags=not whole.all())
     weights = _sample_weights(options, own, rows, whole, material.sample_weight)
-    most = options.max_iterations or MOST_STEPS
-    optimiser = LBFGS(n_iterations=most, loss_tolerance=options.loss_tolerance, scaled=False)
-    way = RunPlan(options, optimiser, Penalty(l2=options.l2))
+    gradient = LBFGS(
+        n_iterations=options.max_iterations or MOST_STEPS,
+        loss_tolerance=options.loss_tolerance,
+        scaled=False,
+    )
+    # Where all tags are known, expected counts never change: there the gradient is the way.
+    by_gradient = RunPlan(options, gradient, Penalty(l2=options.l2))
+    way = by_gradient
+    if options.optimiser == "em" and not whole.all():
+        way = replace(by_gradient, optimiser=_expectation_maximisation(options, features))
 
     def table(found: FloatArray) -> FloatArray:
         return features.weights_of(model, found, normalised=options.neighbourhood is None)
@@ -84,7 +94,8 @@ def fit_weights(
         if whole.any() and not whole.all():
             chosen = None if weights is None else weights[whole]
             with _corpus(options, features, rows.select(whole), chosen) as corpus:
-                first, stage = run(corpus, way, first, judge).weights, 2
+                of_labels = run(corpus, by_gradient, first, judge)
+                first, stage = of_labels.weights, 2
 
         def start(restart: int) -> FloatArray:
             rng = np.random.default_rng([options.seed, restart])
@@ -94,13 +105,22 @@ def fit_weights(
                 return first + noise
             classes = class_tags(end_to_end(words), rows.n_words, len(own.tags), rng)
             with _corpus(options, features, rows.tagged(classes), weights) as labelled:
-                few = replace(way, optimiser=replace(optimiser, n_iterations=CLASS_STEPS))
+                few = replace(by_gradient, optimiser=replace(gradient, n_iterations=CLASS_STEPS))
                 # Their files are numbered behind those of the starts themselves.
                 return run(labelled, few, noise, stage=stage + n_starts + restart).weights
 
         with _corpus(options, features, rows, weights) as corpus:
             best, histories, reasons = best_of_starts(corpus, way, start, n_starts, judge, stage)
+        if stage == 2:
+            best = best.after(of_labels)
     return LearntHiddenMarkov(model, replace(best, weights=table(best.weights)), histories, reasons)
+
+
+def _expectation_maximisation(
+    options: "HiddenMarkovTagger", features: EmissionFeatures
+) -> LogLinearExpectationMaximisation:
+    most = options.max_iterations or MOST_ITERATIONS
+    return LogLinearExpectationMaximisation(features.log_linear, most, options.loss_tolerance)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from partita.estimators.tagging.tags import HeldOutTags, TagSet
 from partita.features.pairs import Pairs
 from partita.objectives import Likelihood
 from partita.text.learning import learn_features
-from partita.text.sentences import column_names
+from partita.text.sentences import column_names, numbering
 from partita.text.word_features import Encoded, WordFeatures
 from partita.text.words import Words, default_columns, read_words
 from partita.training import TrainingResult
@@ -50,7 +50,8 @@ def fit_tagger(
     held_out: HeldOutTags | None,
 ) -> tuple[ChainModel, TrainingResult]:
     """A model and its weights; `held_out` says when to stop."""
-    words = read_words(material.sentences, columns_of(options, material.sentences))
+    with numbering(material.order):
+        words = read_words(material.sentences, columns_of(options, material.sentences))
     constraints = options.constraints or ()
     more = [tag for constraint in constraints for tag in constraint.targets]
     tags = TagSet.learn(material.tags, more, options.scheme)
@@ -298,8 +299,10 @@ def check_scheme(material: TagMaterial, labels: Sequence[IntArray], tags: TagSet
         fine = pairwise[given[:-1], given[1:]]
         if first[given[0]] and last[given[-1]] and fine.all():
             continue
-        word = 0 if not first[given[0]] else int(np.argmin(np.append(fine, False)))
-        around = " ".join(map(str, material.tags[index][max(word - 1, 0) : word + 3]))
+        # The second word of the first pair that is wrong; if none is, the last word is.
+        are_right = np.concatenate([[first[given[0]]], fine])
+        word = len(given) - 1 if are_right.all() else int(np.argmin(are_right))
+        around = " ".join(map(str, material.tags[index][max(word - 1, 0) : word + 2]))
         raise ValueError(
             f"{material.where(index)} has tags that break {tags.scheme} at word {word}: "
             f"{around}. Correct or convert them (partita.data.schemes.convert), or leave the "

@@ -11,10 +11,11 @@ from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.data.schemes import UNKNOWN
 from partita.estimators.explain import Cell, run_facts
 from partita.estimators.pieces import Piece, PieceModel
+from partita.estimators.sample_weights import read_sample_weight
 from partita.estimators.supervision import Knowledge, Known, Lessons
 from partita.estimators.tagging.tags import HeldOutTags, Tags, TagSet, checked_tags, tags_of
 from partita.objectives import known_tags
-from partita.text.sentences import has_columns, listed, where
+from partita.text.sentences import has_columns, listed, one_each, where
 from partita.training import TrainingResult
 
 
@@ -90,22 +91,14 @@ def sorted_material(
     order = [index for index in np.argsort(kinds, kind="stable").tolist() if len(labels[index])]
     if not order:
         raise ValueError("there are no words to learn from; expected at least one sentence.")
-    weights = None
-    if sample_weight is not None:
-        if len(sample_weight) != len(sentences):
-            raise ValueError(
-                f"sample_weight has {len(sample_weight)} numbers for {len(sentences)} sentences; "
-                "expected one for each."
-            )
-        weights = np.concatenate([np.asarray(sample_weight, float), np.ones(len(unlabelled))])
-        weights = weights[order]
+    weights = read_sample_weight(sample_weight, len(sentences), len(unlabelled))
     together = [*sentences, *unlabelled]
     return TagMaterial(
         [together[index] for index in order],
         [labels[index] for index in order],
         order,
         [kinds[index] for index in order],
-        weights,
+        None if weights is None else weights[order],
     )
 
 
@@ -194,8 +187,9 @@ def held_out_lessons(
     `held_out` is a pair of sentences and tags, or sentences with columns, `tag_column` among them.
     `knowing` makes knowledge of tags and places for messages; by default that of chains.
     """
-    is_pair = len(held_out) == 2 and not has_columns(held_out[0])
-    sentences, tags = held_out if is_pair else (held_out, None)
+    parts = one_each("held_out", held_out, "sentences with a tag column, or a pair with their tags")
+    is_pair = len(parts) == 2 and not has_columns(parts[0])
+    sentences, tags = parts if is_pair else (parts, None)
     sentences = listed(sentences)
     given = tags_of(sentences, tags, tag_column)
     if given is None:

@@ -12,7 +12,7 @@ from partita.data.files import SentenceFiles
 from partita.estimators.base import Stored
 from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.groups import Descent, OptimiserName, Penalties, Uncertainty
-from partita.estimators.options import Check, again, at_least, declared, option
+from partita.estimators.options import Check, again, at_least, declared, option, without
 from partita.estimators.tagging.chain_model import ChainModel
 from partita.estimators.tagging.chain_questions import ChainEstimator
 from partita.estimators.tagging.described import DescribedWords
@@ -30,6 +30,7 @@ from partita.estimators.tagging.material import sorted_material, tag_facts
 from partita.estimators.tagging.tags import HeldOutTags, Tags, TagSet
 from partita.features.pairs import Pairs
 from partita.kept import kept_array, kept_offsets, kept_texts
+from partita.objectives import ExpectedCost, Likelihood, SoftmaxMargin
 from partita.text.learning import restored_features, stored_features
 from partita.training.optimisers import Optimiser
 
@@ -46,6 +47,14 @@ def _are_class_weights(value: Any) -> bool:
     if isinstance(value, str):
         return value == "balanced"
     return all(isinstance(tag, str) and 0 <= weight < np.inf for tag, weight in value.items())
+
+
+CONSTRAINTS = without("constraints", lambda tagger: tagger.constraints)
+
+
+def _has_classes(tagger: Any) -> bool:
+    """Whether the objective counts sentences, or what is wrong, by the classes of tags."""
+    return isinstance(tagger.course().full, Likelihood | ExpectedCost | SoftmaxMargin)
 
 
 @declared
@@ -67,6 +76,7 @@ class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
     """
 
     kind: ClassVar[str] = "tagger"
+    unlabelled_terms: ClassVar[tuple[str, ...]] = ("entropy_weight", "share_weight", "constraints")
     model_: ChainModel = field(init=False)
 
     optimiser: OptimiserName | Optimiser[Any] | None = again(
@@ -107,6 +117,7 @@ class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
         Check(_are_class_weights, "'balanced', or a dictionary of finite numbers, 0 or more", True),
         read=read_class_weights,
         metavar="TAG=WEIGHT,...",
+        needs=without("objective='likelihood', 'risk' or 'softmax-margin'", _has_classes),
     )
     share_weight: float | None = option(
         None,
@@ -123,9 +134,13 @@ class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
         metavar="FILE",
         is_kept=False,
     )
-    constraint_weight: float = option(10.0, "weight of the constraints", at_least(0))
+    constraint_weight: float = option(
+        10.0, "weight of the constraints", at_least(0), needs=CONSTRAINTS
+    )
     constraint_distance: Literal["kl", "squared"] = option(
-        "kl", "how far off an expectation is: the divergence of its tags, or squares"
+        "kl",
+        "how far off an expectation is: the divergence of its tags, or squares",
+        needs=CONSTRAINTS,
     )
     warm_start: "Tagger | Array | None" = option(
         None,
@@ -152,16 +167,18 @@ class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
         not lower the share of wrong tags to be expected there, 1 - mean p(tag | sentence), and the
         best weights on the way are kept. Ctrl-C ends the training, and keeps the best so far.
         """
-        self._begin()
-        if isinstance(sentences, SentenceFiles):
-            refuse_beside_files(tags, sample_weight, unlabelled)
-            model, training, learnt_from = fit_from_files(self, sentences, held_out)
-        else:
-            material = sorted_material(sentences, tags, unlabelled, self.tag_column, sample_weight)
-            model, training = fit_tagger(self, material, held_out)
-            learnt_from = material.learnt_from
-        self.model_, self.weights_, self.training_ = model, training.weights, training
-        self.about_ = {"learnt from": learnt_from, **tag_facts(training)}
+        with self._fitting(held_out=held_out is not None):
+            if isinstance(sentences, SentenceFiles):
+                refuse_beside_files(tags, sample_weight, unlabelled)
+                model, training, learnt_from = fit_from_files(self, sentences, held_out)
+            else:
+                material = sorted_material(
+                    sentences, tags, unlabelled, self.tag_column, sample_weight
+                )
+                model, training = fit_tagger(self, material, held_out)
+                learnt_from = material.learnt_from
+            self.model_, self.weights_, self.training_ = model, training.weights, training
+            self.about_ = {"learnt from": learnt_from, **tag_facts(training)}
         return self
 
     @property

@@ -14,7 +14,7 @@ from partita.data.schemes import (
     allowed_transitions,
     recognise_scheme,
 )
-from partita.text.sentences import column_values, has_columns, listed, where
+from partita.text.sentences import column_values, has_columns, listed, one_each, where
 
 NOT_KNOWN = -1
 Tag = str | AbstractSet[str] | None
@@ -30,7 +30,7 @@ def checked_tags(sentences: Iterable[Any], tags: Iterable[Any]) -> list[list[Any
 
     Tags come as sentences do: lists, arrays, series, generators.
     """
-    sentences, tags = listed(sentences), list(tags)
+    sentences, tags = listed(sentences), one_each("tags", tags, "the tags of each sentence")
     if len(sentences) != len(tags):
         raise ValueError(
             f"{len(sentences)} sentences came with tags for {len(tags)}; expected as many."
@@ -44,7 +44,7 @@ def checked_tags(sentences: Iterable[Any], tags: Iterable[Any]) -> list[list[Any
                 f"the tags of {where(sentence, index)} are the text {given[:40]!r}; expected a "
                 "list of tags."
             )
-        given = list(given)
+        given = one_each(f"the entry of tags for {where(sentence, index)}", given, "of its tags")
         if len(sentence) != len(given):
             raise ValueError(
                 f"{where(sentence, index)} has {len(sentence)} words and {len(given)} tags; "
@@ -72,7 +72,7 @@ def tags_of(
 ) -> list[Any] | None:
     """The tags that came, or those of a column of the sentences, or None."""
     if tags is not None:
-        return list(tags)
+        return one_each("tags", tags, "the tags of each sentence")
     if tag_column is None:
         return None
     for index, sentence in enumerate(sentences):

@@ -20,6 +20,8 @@ N_FLUENT = 100
 """Translations that are compared by how fluent they are."""
 PER_FLUENT = 10
 """Derivations that are looked at for each of them."""
+MOST_DISTINCT = 20_000
+"""Derivations that are drawn at once for different translations: few may have very many."""
 
 Yield = Callable[[Sequence[IntArray]], list[tuple[str, ...]]]
 """Derivations -> the target words of each."""
@@ -124,6 +126,23 @@ class ScoredTranslation:
         """Targets of derivations that are drawn independently."""
         drawn = self.forest.forest.sample(self.edges, self.inference, size, rng)[0]
         return self.read(drawn)
+
+    def sample_distinct(self, size: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
+        """Targets drawn without replacement: `size` different ones, or as many as were found.
+
+        Exact: the targets of derivations that are drawn without replacement, each where it first
+        appears, are targets drawn so. If these are too few, further ones are drawn afresh and those
+        that are known left out, which changes nothing for the others.
+        """
+        found: dict[tuple[str, ...], None] = {}
+        n_derivations = 2 * size
+        while True:
+            (drawn,) = self.forest.forest.sample_distinct(self.edges, n_derivations, rng)
+            found.update(dict.fromkeys(self.read(drawn)))
+            is_all = len(drawn) < n_derivations or n_derivations >= MOST_DISTINCT
+            if len(found) >= size or is_all:
+                return list(found)[:size]
+            n_derivations = min(4 * n_derivations, MOST_DISTINCT)
 
     def sharpened(self, factor: float) -> "ScoredTranslation":
         """The same forest with all scores multiplied, so that p(d) becomes p(d) to the factor."""

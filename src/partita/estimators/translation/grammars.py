@@ -78,14 +78,14 @@ class Itg(LatentOptions, TranslationGrammar):
         options = LexiconOptions(
             self.n_translations, self.n_insertions, self.n_companions, self.model1_iterations
         )
-        lexicon = TranslationLexicon.learn(full, options, runs)
+        lexicon, first = TranslationLexicon.learn_run(full, options, runs)
         family = ItgFamily(lexicon, self.n_bits, Bound.fitted(*pairs.lengths))
         found = learn_latent(
             family, pairs, held_out, lambda n_pairs: self.way(runs, family, n_pairs)
         )
         return LearntTranslations(
             ItgModel(family, found.training.weights, _seams(lexicon.target, full)),
-            found.training,
+            found.training.after(first),
             found.counts,
         )
 
@@ -120,7 +120,7 @@ class Hiero(TranslationGrammar):
         tuning = pairs.select(range(n_rules, len(pairs)), PairCounts(len(pairs) - n_rules))
         if held_out is not None:
             tuning = held_out.select(range(min(len(held_out), n_tried)), PairCounts(0))
-        rules = self._rules(teaching, runs)
+        rules, first = self._rules(teaching, runs)
         family = HieroFamily(rules, self.longest_phrase)
         n_rules, n_sides = rules.targets.n_sides, rules.sources.n_sides
         tell(runs, f"{n_rules:,} rules over {n_sides:,} source sides")
@@ -137,15 +137,15 @@ class Hiero(TranslationGrammar):
             counts = counts.plus("n_spare", found.counts.n_spare)
         return LearntTranslations(
             HieroModel(family, found.training.weights, _seams(rules.target, full)),
-            found.training,
+            found.training.after(first),
             counts,
         )
 
-    def _rules(self, pairs: PairMaterial, runs: Runs) -> HieroRules:
-        """Both directions of the HMM aligner, symmetrised, and the rules of their links."""
+    def _rules(self, pairs: PairMaterial, runs: Runs) -> tuple[HieroRules, TrainingResult]:
+        """The rules of links by both directions of the HMM aligner, symmetrised; and its run."""
         words = WordVocabulary.learn(pairs.source), WordVocabulary.learn(pairs.target)
         numbers = words[0].encode(pairs.source), words[1].encode(pairs.target)
-        (forward, backward), _ = learn_directions(
+        (forward, backward), training = learn_directions(
             (*numbers, len(words[0]), len(words[1])),
             EmCourse(self.model1_iterations, HMM_ITERATIONS),
             weights=pairs.weights,
@@ -162,13 +162,14 @@ class Hiero(TranslationGrammar):
         ]
         limits = RuleLimits(longest_phrase=self.longest_phrase)
         counts = count_rules(*numbers, links, limits, pairs.weights)
-        return HieroRules.of(
+        rules = HieroRules.of(
             counts,
             words,
             (forward.table, backward.table),
             n_targets=self.n_targets,
             min_count=self.min_count,
         )
+        return rules, training
 
 
 def _seams(words: WordVocabulary, pairs: PairMaterial) -> Seams:

@@ -22,6 +22,7 @@ from partita.kept import kept_array
 from partita.kernels.bitext import model1
 from partita.text.views import end
 from partita.text.word_vocabulary import N_RESERVED, NULL, UNKNOWN, Numbered, WordVocabulary
+from partita.training import TrainingResult
 
 N_CLASSES = 120
 """Frequent source words that are a class of their own; others are known by their ending."""
@@ -77,11 +78,18 @@ class TranslationLexicon:
         >>> lexicon.target.names[lexicon.choices(lexicon.source.number("la"))[0]]
         'the'
         """
-        options, runs = options or LexiconOptions(), runs or Runs(progress=False, workers=1)
+        runs = runs or Runs(progress=False, workers=1)
+        return cls.learn_run(pairs, options or LexiconOptions(), runs)[0]
+
+    @classmethod
+    def learn_run(
+        cls, pairs: PairMaterial, options: LexiconOptions, runs: Runs
+    ) -> tuple[Self, TrainingResult]:
+        """The same, and how the run of Model 1 went."""
         sides = WordVocabulary.learn(pairs.source), WordVocabulary.learn(pairs.target)
         numbers = sides[0].encode(pairs.source), sides[1].encode(pairs.target)
         sizes = len(sides[0]), len(sides[1])
-        models, _ = learn_directions(
+        models, training = learn_directions(
             (*numbers, *sizes),
             EmCourse(options.n_iterations),
             weights=pairs.weights,
@@ -96,7 +104,7 @@ class TranslationLexicon:
         companions = _companions(behind, set(insertions.tolist()), options.n_companions)
         logs = logarithms(tables[0].probability(companions[:, 0], companions[:, 1]))
         held = Proposals.of(companions, logs[:, np.newaxis], sizes[0])
-        return cls(sides[0], sides[1], translations, held, insertions)
+        return cls(sides[0], sides[1], translations, held, insertions), training
 
     def choices(self, word: int) -> list[int]:
         """The translations of a source word, the likeliest in both directions first."""

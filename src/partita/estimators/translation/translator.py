@@ -27,7 +27,8 @@ from partita.estimators.translation.long_sentences import cut_sentence
 from partita.estimators.translation.translation_model import TranslationModel
 from partita.evaluation.translations import corpus_bleu
 from partita.structures.batch import whole_number
-from partita.training import heed_interruptions
+from partita.text.sentences import read_tokens
+from partita.training.workers import held
 
 Answer = TypeVar("Answer")
 Words = Sequence[str]
@@ -103,21 +104,21 @@ class Translator(BitextEstimator):
         side, too long ones, and those that the grammar cannot reach are skipped and counted in
         `counts_`.
         """
-        self._begin()
-        full = read_pairs(source, target, sample_weight=sample_weight).full()
-        pairs = full.short(self.max_words).thinned(self.n_pairs)
-        judges = read_held_out(held_out)
-        if judges is not None:
-            judges = judges.short(self.max_words)
-        if not len(pairs):
-            raise ValueError(
-                f"no pair can be learnt from ({pairs.counts}); expected pairs with words on both "
-                f"sides, at most max_words, {self.max_words}, each."
-            )
-        with heed_interruptions():
-            learnt = self.chosen_grammar().learn(full, pairs, judges, self)
-        self.model_, self.training_, self.counts_ = learnt
-        self.about_ = run_facts(self.training_, "is the loss")
+        with self._fitting(held_out=held_out is not None):
+            full = read_pairs(source, target, sample_weight=sample_weight).full()
+            pairs = full.short(self.max_words).thinned(self.n_pairs)
+            judges = read_held_out(held_out)
+            if judges is not None:
+                judges = judges.short(self.max_words)
+            if not len(pairs):
+                raise ValueError(
+                    f"no pair can be learnt from ({pairs.counts}); expected pairs with words on "
+                    f"both sides, at most max_words, {self.max_words}, each."
+                )
+            with held(self.workers):
+                learnt = self.chosen_grammar().learn(full, pairs, judges, self)
+            self.model_, self.training_, self.counts_ = learnt
+            self.about_ = run_facts(self.training_, "is the loss")
         return self
 
     def chosen_grammar(self) -> TranslationGrammar:
@@ -223,13 +224,20 @@ class Translator(BitextEstimator):
         return list(self._ask(source, best))
 
     def sample(
-        self, source: Sentences, size: int, rng: np.random.Generator
+        self, source: Sentences, size: int, rng: np.random.Generator, *, replace: bool = True
     ) -> list[list[tuple[str, ...]]]:
-        """Translations drawn with their probabilities, `size` of each sentence."""
+        """Translations drawn with their probabilities, `size` of each sentence.
+
+        With `replace=False` no two are the same: each is drawn from those that are left, and there
+        are fewer where there are fewer in all (or where 20,000 derivations have no more).
+        """
         whole_number("size", size, 1)
 
         def drawn(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-            return self.distribution(words).sample(size, rng) if words else [()] * size
+            if not words:
+                return [()] * (size if replace else 1)
+            scored = self.distribution(words)
+            return scored.sample(size, rng) if replace else scored.sample_distinct(size, rng)
 
         # One thread, so that the same generator gives the same translations.
         return list(self._ask(source, drawn, workers=1))
@@ -301,7 +309,8 @@ class Translator(BitextEstimator):
 
         def answer(first: int, read: list[Words]) -> list[Answer]:
             numbered = enumerate(read, start=first)
-            return [ask(checked_sentence("source", index, words)) for index, words in numbered]
+            sentences = [checked_sentence("source", index, words) for index, words in numbered]
+            return [ask(tuple(words)) for words in read_tokens(sentences, first=first)]
 
         workers_used = self.workers if workers is None else workers
         return in_chunks(source, answer, workers=workers_used, chunk=chunk)

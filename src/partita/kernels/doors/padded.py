@@ -9,7 +9,17 @@ in the batch; with one such axis, or none, there is one run a sentence.
 import numpy as np
 
 from partita.kernels.jit import inlined, kernel
-from partita.kernels.simd.lanes import N_LANES, broadcast, load, load_any, select, store
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    broadcast,
+    lane,
+    load,
+    load_any,
+    maximum,
+    minimum,
+    select,
+    store,
+)
 from partita.kernels.simd.lanes import total as lane_total
 
 
@@ -23,20 +33,43 @@ def power(base, exponent):
 
 
 @inlined
-def copy_scores(source, start, target, first, n_cells):
-    """Copy cells; returns how many are no scores, that is, neither finite nor -inf."""
-    wrong, rest = broadcast(0.0), 0.0
+def copy_scores(source, start, target, first, n_cells, seen):
+    """Copy cells; returns what is seen of them, added to what was `seen` before.
+
+    That is how many are neither finite nor -inf, and the largest and smallest finite ones, each in
+    lanes; it costs nothing beside the memory that is read anyway.
+    """
+    wrong, high, low, rest, most = seen
     whole = n_cells - n_cells % N_LANES
     for cell in range(0, whole, N_LANES):
         values = load_any(source, start + cell)
         # A comparison with NaN is false, so NaN is counted too.
         wrong = wrong + select(values < np.inf, 0.0, 1.0)
+        high = maximum(select(values < np.inf, values, 0.0), high)
+        low = minimum(select(values > -np.inf, values, 0.0), low)
         store(target, first + cell, values)
     for cell in range(whole, n_cells):
         value = source[start + cell]
         rest += 0.0 if value < np.inf else 1.0
+        if abs(value) < np.inf:
+            most = max(most, abs(value))
         target[first + cell] = value
-    return lane_total(wrong) + rest
+    return wrong, high, low, rest, most
+
+
+@inlined
+def nothing_seen():
+    """For `copy_scores` to begin with."""
+    return broadcast(0.0), broadcast(0.0), broadcast(0.0), 0.0, 0.0
+
+
+@inlined
+def summary(seen):
+    """How many are neither finite nor -inf, and the largest absolute value of the finite ones."""
+    wrong, high, low, rest, most = seen
+    for index in range(N_LANES):
+        most = max(most, lane(high, index), -lane(low, index))
+    return lane_total(wrong) + rest, most
 
 
 END_TO_END = -1
@@ -48,9 +81,9 @@ def gather(batch, stride, width, n_axes, extra, inner, n_words, starts, out):
     """Copy the cells that count of every sentence to `out`, from starts[sentence] on.
 
     Sentences lie `stride` cells apart; with a stride of 0 they all get the same cells. Returns
-    how many cells are neither finite nor -inf.
+    how many cells are neither finite nor -inf, and the largest absolute value of the finite ones.
     """
-    n_wrong, end = 0.0, 0
+    seen, end = nothing_seen(), 0
     for sentence in range(len(n_words)):
         side = n_words[sentence] + extra
         n_runs = power(side, max(n_axes - 1, 0))
@@ -65,27 +98,15 @@ def gather(batch, stride, width, n_axes, extra, inner, n_words, starts, out):
             row = index
             if n_axes == 3:
                 row = index // side * width + index % side
-            n_wrong += copy_scores(batch, source + row * width * inner, out, to, run)
+            seen = copy_scores(batch, source + row * width * inner, out, to, run, seen)
             to += run
-    return n_wrong
+    return summary(seen)
 
 
 @kernel
 def copy(source, out):
-    """Copy all of it; returns how many are neither finite nor -inf."""
-    return copy_scores(source, 0, out, 0, len(out))
-
-
-@kernel
-def count_wrong(scores):
-    """How many are neither finite nor -inf."""
-    wrong, rest = broadcast(0.0), 0.0
-    whole = len(scores) - len(scores) % N_LANES
-    for cell in range(0, whole, N_LANES):
-        wrong = wrong + select(load(scores, cell) < np.inf, 0.0, 1.0)
-    for cell in range(whole, len(scores)):
-        rest += 0.0 if scores[cell] < np.inf else 1.0
-    return lane_total(wrong) + rest
+    """Copy all of it; returns how many are neither finite nor -inf, and the largest of the rest."""
+    return summary(copy_scores(source, 0, out, 0, len(out), nothing_seen()))
 
 
 @kernel
@@ -101,7 +122,7 @@ def scatter(parts, starts, width, n_axes, extra, inner, n_words, fill, out):
             to = (sentence * n_rows + row) * length
             counts = n_axes < 2 or (row % width < side and row // width < side)
             n_copied = run if counts else 0
-            copy_scores(parts, source, out, to, n_copied)
+            copy_scores(parts, source, out, to, n_copied, nothing_seen())
             for cell in range(n_copied, length):
                 out[to + cell] = fill
             source += n_copied

@@ -16,14 +16,14 @@ import numpy as np
 
 from partita.kernels.forests.inside import edge_value
 from partita.kernels.forests.layout import with_room
+from partita.kernels.heaps import N_LINKS, NONE, with_item, without_top
 from partita.kernels.jit import inlined, kernel, step
 
-# Columns of `items`: the top edge, where the ranks begin, and the links of a pairing heap.
-PLACE, RANKS, CHILD, SIBLING = 0, 1, 2, 3
+# Columns of `items` behind the links of their heap: the top edge, and where the ranks begin.
+PLACE, RANKS = N_LINKS, N_LINKS + 1
 # Columns of `nodes`: the top of the heap, the list of items behind the first, and the states.
 HEAP, START, ROOM, N_FOUND, STATE = 0, 1, 2, 3, 4
 FRESH, OPEN, EXHAUSTED = 0, 1, 2
-NONE = -1
 
 
 class Search(NamedTuple):
@@ -88,46 +88,14 @@ def item_at(nodes, found, node, rank):
 
 
 @inlined
-def meld(items, values, first, second):
-    """One heap of two, by their tops; the first stays on top where they are equal."""
-    if first == NONE or second == NONE:
-        return max(first, second)
-    if values[second] > values[first]:
-        first, second = second, first
-    items[second, SIBLING] = items[first, CHILD]
-    items[first, CHILD] = second
-    return first
-
-
-@inlined
-def without_top(items, values, top):
-    """The heap of all but its top: neighbours are paired, and the pairs melded from the last on."""
-    pairs, child = NONE, items[top, CHILD]
-    while child != NONE:
-        second = items[child, SIBLING]
-        following = items[second, SIBLING] if second != NONE else NONE
-        pair = meld(items, values, child, second)
-        items[pair, SIBLING] = pairs
-        pairs, child = pair, following
-    heap = NONE
-    while pairs != NONE:
-        following = items[pairs, SIBLING]
-        heap = meld(items, values, heap, pairs)
-        pairs = following
-    return heap
-
-
-@inlined
 def push(nodes, items, values, n_used, node, place, first_rank, value):
     """A new candidate of the node."""
     item = n_used[0]
     n_used[0] += 1
     items[item, PLACE] = place
     items[item, RANKS] = first_rank
-    items[item, CHILD] = NONE
-    items[item, SIBLING] = NONE
     values[item] = value
-    nodes[node, HEAP] = meld(items, values, nodes[node, HEAP], item)
+    nodes[node, HEAP] = with_item(items, values, nodes[node, HEAP], item)
 
 
 @inlined

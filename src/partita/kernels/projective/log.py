@@ -295,15 +295,3 @@ def max_marginals(scores, part_offsets, n_words, single_root, out):
         outside(values, None, at, single_root, True)
         for cell in range(at.right):
             out[start + cell] = shift + values[at.outer_arc + cell]
-
-
-@kernel
-def best_charts(arcs, n_words, single_root, values):
-    """Inside charts of best scores of one sentence, flat; returns what was taken out of every tree.
-
-    `values` has room for `N_CHARTS` charts, of as many numbers as there are arcs.
-    """
-    at = layout(n_words)
-    shift = prepare(arcs, None, 0, at, values, None)
-    inside(values, None, at, single_root, True)
-    return shift

@@ -14,8 +14,6 @@ from partita.kernels.simd.four_rows import write_four
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, scatter
 from partita.kernels.trees.side_by_side import cells_of, lengths_of, n_common, rows_of
 
-N_CHARTS = 9
-
 
 class ChartLayout(NamedTuple):
     """Where the charts of a group start in one flat array, in doubles.

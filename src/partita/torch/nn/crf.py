@@ -228,8 +228,9 @@ class _MaskedWords(NamedTuple):
 
     def lists(self, tags: Tensor) -> list[list[int]]:
         """The tags of the words that are there."""
-        pairs = zip(tags.tolist(), self.n_words.tolist(), strict=True)
-        return [row[:n] for row, n in pairs]
+        # Of a batch without sentences the tags are an empty list.
+        rows = tags.tolist() if len(tags) else []
+        return [row[:n] for row, n in zip(rows, self.n_words.tolist(), strict=True)]
 
 
 def _words(emissions: Tensor, present: Tensor) -> _MaskedWords:

@@ -64,9 +64,9 @@ class TreeCRF(torch.nn.Module):
     dropout
         Share of these vectors that is left out in training, and of a word's vector.
 
-    Calls take vectors (n_sentences, n_words, n_inputs) and a mask that is true for the words of
-    each sentence, which come first. Heads count words from 1, as everywhere; 0 is the root, whose
-    vector is learnt.
+    Calls take vectors (n_sentences, n_words, n_inputs) and a mask that is true where there is a
+    word. It may have holes: words that it leaves out are not there. Heads count the words of the
+    row from 1, as everywhere, those left out too; 0 is the root, whose vector is learnt.
 
     >>> _ = torch.manual_seed(0)
     >>> layer = TreeCRF(n_inputs=4, n_labels=2)
@@ -126,9 +126,26 @@ class TreeCRF(torch.nn.Module):
         log_probs = self.distribution(vectors, mask).log_prob(heads)
         if labels is not None:
             scores = log_softmax(self.label_scores(vectors, heads), dim=-1)
-            chosen = scores.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0]
+            chosen = scores.gather(2, self._known(labels, present)[:, :, None])[:, :, 0]
             log_probs = log_probs + chosen.where(present, 0.0).sum(dim=1)
         return reduced(log_probs, present.sum(dim=1), reduction)
+
+    def _known(self, labels: Tensor, present: Tensor) -> Tensor:
+        """A caller's labels, checked; 0 where there is no word, whatever stands there."""
+        if labels.shape != present.shape:
+            raise ValueError(
+                f"labels have shape {tuple(labels.shape)}; expected {tuple(present.shape)}, a "
+                "label for every word of every sentence."
+            )
+        wrong = present & ((labels < 0) | (labels >= (self.n_labels or 0)))
+        if wrong.any():
+            sentence, word = wrong.nonzero()[0].tolist()
+            raise ValueError(
+                f"labels[{sentence}, {word}] is {labels[sentence, word].item()}; expected 0 to "
+                f"{(self.n_labels or 0) - 1}. Leave out of the mask what is no word, or labels "
+                "where they are not known."
+            )
+        return labels.where(present, 0)
 
     def distribution(
         self, vectors: Tensor, mask: Tensor | None = None
@@ -142,8 +159,8 @@ class TreeCRF(torch.nn.Module):
         return self._trees(self.arcs(vectors), mask)
 
     def _trees(self, arcs: Tensor, mask: Tensor | None) -> ProjectiveTree | SpanningTree:
-        n_words = as_mask(mask, arcs[:, 1:]).sum(dim=1)
-        return self.tree_class(arcs, self.single_root, n_words=n_words)
+        words = None if mask is None else as_mask(mask, arcs[:, 1:])
+        return self.tree_class(arcs, self.single_root, mask=words)
 
     def arcs(self, vectors: Tensor) -> Tensor:
         """Scores [head, modifier], (n_sentences, n_words + 1, n_words + 1); the root is row 0.
@@ -185,7 +202,8 @@ class TreeCRF(torch.nn.Module):
         p = self.distribution(vectors, mask)
         if least_risk:
             p = self._trees(p.marginals, mask)
-        heads = p.argmax
+        # Of a batch without sentences the answer is an empty list.
+        heads = p.argmax if len(vectors) else vectors.new_empty(vectors.shape[:2], dtype=torch.long)
         if self.n_labels is None:
             return heads
         labels = self.label_scores(vectors, heads).argmax(dim=-1)

@@ -64,15 +64,7 @@ class ExpectationMaximisation(Optimiser[CountsState]):
     def step(self, problem: Problem, state: CountsState) -> CountsState:
         """Maximise, then count again."""
         new = self._expected(problem, self.maximise(state.counts), state.iteration + 1)
-        fall = state.loss - new.loss
-        if not fall >= -ROUNDING * abs(state.loss):
-            raise ArithmeticError(
-                f"iteration {new.iteration} of expectation-maximisation raised the loss from "
-                f"{state.loss!r} to {new.loss!r}; it can only fall. Either `maximise` does not "
-                "return the most likely weights for the counts, or it smooths them and the prior "
-                "that does so is missing (`log_prior`)."
-            )
-        return replace(new, fall=fall)
+        return replace(new, fall=checked_fall(state, new))
 
     def model(self, state: CountsState) -> FloatArray:
         """The weights of the state."""
@@ -80,20 +72,7 @@ class ExpectationMaximisation(Optimiser[CountsState]):
 
     def reason_to_stop(self, problem: Problem, state: CountsState) -> str | None:
         """The loss hardly falls any more, or it was the last iteration."""
-        if state.fall <= self.loss_tolerance * abs(state.loss):
-            return (
-                f"Converged after {state.iteration} iterations at a loss of {state.loss:.6g}: the "
-                f"last one lowered it by {share_of(state.fall, state.loss)}, less than "
-                f"{100 * self.loss_tolerance:.2g} % (loss_tolerance), and the "
-                "next would bring less."
-            )
-        if state.iteration >= self.n_iterations:
-            return (
-                f"Stopped after {state.iteration} iterations, the most that were allowed "
-                f"(max_iterations), at a loss of {state.loss:.6g}: the last one lowered it by "
-                f"{share_of(state.fall, state.loss)}, and the next would bring about as much."
-            )
-        return None
+        return reason_to_end(state, state.fall, self.n_iterations, self.loss_tolerance)
 
     def _expected(self, problem: Problem, weights: FloatArray, iteration: int) -> CountsState:
         loss, gradient = problem.value_and_gradient(weights, iteration)
@@ -101,3 +80,36 @@ class ExpectationMaximisation(Optimiser[CountsState]):
             loss -= self.log_prior(weights)
         # At the edge of the simplex the gradient does not vanish, so its norm says nothing.
         return CountsState(iteration, weights, loss, 0.0, -gradient)
+
+
+def checked_fall(before: State, after: State) -> float:
+    """How much an iteration lowered the loss; an error if it raised it."""
+    fall = before.loss - after.loss
+    if not fall >= -ROUNDING * abs(before.loss):
+        raise ArithmeticError(
+            f"iteration {after.iteration} of expectation-maximisation raised the loss from "
+            f"{before.loss!r} to {after.loss!r}; it can only fall. Either `maximise` does not "
+            "return the most likely weights for the counts, or it smooths them and the prior "
+            "that does so is missing (`log_prior`)."
+        )
+    return fall
+
+
+def reason_to_end(
+    state: State, fall: float, n_iterations: int, loss_tolerance: float
+) -> str | None:
+    """The loss hardly falls any more, or it was the last iteration; None while neither is so."""
+    if fall <= loss_tolerance * abs(state.loss):
+        return (
+            f"Converged after {state.iteration} iterations at a loss of {state.loss:.6g}: the "
+            f"last one lowered it by {share_of(fall, state.loss)}, less than "
+            f"{100 * loss_tolerance:.2g} % (loss_tolerance), and the "
+            "next would bring less."
+        )
+    if state.iteration >= n_iterations:
+        return (
+            f"Stopped after {state.iteration} iterations, the most that were allowed "
+            f"(max_iterations), at a loss of {state.loss:.6g}: the last one lowered it by "
+            f"{share_of(fall, state.loss)}, and the next would bring about as much."
+        )
+    return None

@@ -45,9 +45,11 @@ class ScaledProblem(Problem):
         self.seed = problem.seed
         self.n_threads = problem.n_threads
         penalty = problem.penalty
-        scale = units if penalty.scale is None else units * penalty.scale
         # The L2 penalty is part of the loss below; l1 |weight| is l1 unit |weight / unit|.
-        self.penalty = Penalty(l1=penalty.l1, scale=scale)
+        self.penalty = Penalty()
+        if penalty.l1:
+            scale = units if penalty.scale is None else units * penalty.scale
+            self.penalty = Penalty(l1=penalty.l1, scale=scale)
 
     def value_and_gradient(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
         """The loss, and its gradient times the units."""
