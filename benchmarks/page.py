@@ -89,7 +89,8 @@ class Section:
             return f"**Stale?** {text}, which is not in this history."
         if int(since) == 0:
             return f"{text}; what it measures has not changed since."
-        return f"**Stale:** {text}; {since} commits since have changed what it measures."
+        commits = "1 commit since has" if int(since) == 1 else f"{since} commits since have"
+        return f"**Stale:** {text}; {commits} changed what it measures."
 
     @property
     def text(self) -> str:
@@ -120,7 +121,12 @@ class Section:
 
 def _git(*arguments: str) -> str | None:
     done = subprocess.run(
-        ["git", *arguments], cwd=FOLDER, capture_output=True, text=True, check=False
+        # Paths behind -- are below the folder where git stands.
+        ["git", *arguments],
+        cwd=FOLDER.parent,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.stdout.strip() if done.returncode == 0 else None
 

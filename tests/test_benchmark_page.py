@@ -1,0 +1,69 @@
+"""The page of benchmarks says which commit was measured, and whether the code has changed since."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks import page
+from benchmarks.page import Section
+
+SOURCES = Path(__file__).parents[1] / "src" / "partita"
+
+
+@pytest.mark.parametrize("name", page.names())
+def test_what_a_benchmark_measures_is_there(name):
+    """A folder that has been renamed would never change again."""
+    measures = Section.read(name).measures
+    assert measures
+    assert [path for path in measures if not (SOURCES / path).exists()] == []
+
+
+@pytest.fixture
+def commit(tmp_path, monkeypatch):
+    """Changes a file in a new history, and commits it."""
+    monkeypatch.setattr(page, "FOLDER", tmp_path / "benchmarks")
+    page.FOLDER.mkdir()
+
+    def git(*arguments):
+        author = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+        done = subprocess.run(
+            ["git", *author, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    def changed(path):
+        file = tmp_path / "src" / "partita" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(file.read_text() + "x" if file.exists() else "x")
+        git("add", ".")
+        git("commit", "-q", "-m", "changed")
+        return git("rev-parse", "--short", "HEAD")
+
+    git("init", "-q")
+    changed("text/views.py")
+    return changed
+
+
+def age(measured):
+    return Section("a", "A", ("kernels", "text/views.py"), "", {"commit": measured}).age
+
+
+def test_what_has_changed_since_is_stale(commit):
+    measured = commit("kernels/loops.py")
+    commit("show/svg.py")
+    assert (
+        age(measured) == f"Measured at commit {measured}; what it measures has not changed since."
+    )
+    commit("kernels/loops.py")
+    assert age(measured).endswith("1 commit since has changed what it measures.")
+    commit("text/views.py")
+    assert age(measured) == (
+        f"**Stale:** Measured at commit {measured}; 2 commits since have changed what it measures."
+    )
+
+
+def test_unknown_commits_and_none(commit):
+    commit("kernels/loops.py")
+    assert age("0123abc").startswith("**Stale?**")
+    assert age(None).startswith("**Stale:** measured before")
