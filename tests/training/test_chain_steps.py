@@ -69,7 +69,7 @@ def test_an_error_of_a_helper_is_no_endless_wait(monkeypatch):
             return -1
         raise MemoryError("no room")
 
-    monkeypatch.setattr(kernels, "step", failing)
+    monkeypatch.setattr(kernels, "share_step", failing)
     monkeypatch.setattr(kernels, "wait_for_step", lambda *_: 1)
     with pytest.raises(MemoryError, match="no room"):
         passes(MemoryCorpus(Likelihood(), chain_batches(), n_threads=2))

@@ -145,7 +145,7 @@ class ChainPass:
     def _share(self, number: int, *, is_first: bool) -> int:
         (index,), update = self._plan[number]
         moves, method, vectors = self._rest
-        found: int = kernels.step(
+        found: int = kernels.share_step(
             self._batches[index], number + 1, self._n_before[number], is_first, moves, update,
             method, vectors, self._room, self._counters,
         )  # fmt: skip

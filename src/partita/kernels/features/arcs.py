@@ -319,10 +319,19 @@ def collect_sums(arcs, n_words, first_arc, heads, modifiers):
                 modifiers[modifier, direction, slot] += value
 
 
+@step
+def most_nodes(n_words):
+    """Of the longest sentence, the root included."""
+    most = 0
+    for sentence in range(n_words.size):
+        most = max(most, n_words[sentence])
+    return most + 1
+
+
 @kernel
 def scores(weights, shift, keys, n_words, first_nodes, first_arcs, most_places, out):
     """out[arc] += the weights of its features, for all sentences; unused cells stay as they are."""
-    longest = n_words.max() + 1
+    longest = most_nodes(n_words)
     heads, modifiers = np.empty((longest, 2, GROUP)), np.empty((longest, 2, GROUP))
     for sentence in range(n_words.size):
         n, first = n_words[sentence], first_nodes[sentence]
@@ -341,7 +350,7 @@ def scores(weights, shift, keys, n_words, first_nodes, first_arcs, most_places, 
 @kernel
 def gradient(score_gradient, shift, keys, n_words, first_nodes, first_arcs, most_places, out):
     """out[weight] += the score gradients of the arcs that have its feature."""
-    longest = n_words.max() + 1
+    longest = most_nodes(n_words)
     heads, modifiers = np.empty((longest, 2, GROUP)), np.empty((longest, 2, GROUP))
     for sentence in range(n_words.size):
         n, first = n_words[sentence], first_nodes[sentence]

@@ -12,7 +12,7 @@ import numpy as np
 from partita.arrays import Array
 from partita.kernels.chains.scaled import marginals
 from partita.kernels.features.rows import gather
-from partita.kernels.jit import kernel, lent
+from partita.kernels.jit import kernel, lent, step
 from partita.kernels.meeting import (
     DONE,
     MOST_TASKS,
@@ -24,7 +24,7 @@ from partita.kernels.meeting import (
     take,
     wait_for,
 )
-from partita.kernels.weights.columns import Columns, move
+from partita.kernels.weights.columns import Columns, move_columns
 
 N_PIECES = 2
 """Into so many the sentences of a batch are cut: more would leave lanes empty."""
@@ -105,7 +105,7 @@ def compare(batch, first, last, begin, end, room):
         room.gradient[part] -= value
 
 
-@kernel
+@step
 def infer_piece(batch, piece, weights, first_table, room):
     """Scores, marginals and gradient by the scores of one piece."""
     first, last = batch.pieces[piece], batch.pieces[piece + 1]
@@ -126,24 +126,21 @@ def infer_piece(batch, piece, weights, first_table, room):
     compare(batch, first, last, batch.target_ends[piece], batch.target_ends[piece + 1], room)
 
 
-@kernel
+@step
 def move_chunk(batch, chunk, moves, update, method, vectors, room):
     """The moves of one chunk of attributes."""
     kind, begin, end = batch.chunks[chunk, 0], batch.chunks[chunk, 1], batch.chunks[chunk, 2]
     if kind == TABLES:
-        found = move(
+        found = move_columns(
             batch.tables, begin, end, room.gradient, moves.first_table,
             batch.n_tags * batch.n_tags, moves.table_shares, moves.scale, update, method, vectors,
         )  # fmt: skip
-    elif kind == REPEATED:
-        found = move(
-            batch.repeated, begin, end, room.gradient, 0, batch.n_tags, moves.word_shares,
-            moves.scale, update, method, vectors,
-        )  # fmt: skip
     else:
-        found = move(
-            batch.single, begin, end, room.gradient, 0, batch.n_tags, moves.word_shares,
-            moves.scale, update, method, vectors,
+        # One call for both, since each takes as long to compile.
+        columns = batch.repeated if kind == REPEATED else batch.single
+        found = move_columns(
+            columns, begin, end, room.gradient, 0, batch.n_tags, moves.word_shares, moves.scale,
+            update, method, vectors,
         )  # fmt: skip
     room.squares[chunk] = found
 
@@ -166,7 +163,7 @@ def wait_for_step(counters, number):
 
 
 @kernel
-def step(batch, number, n_before, is_first, moves, update, method, vectors, room, counters):
+def share_step(batch, number, n_before, is_first, moves, update, method, vectors, room, counters):
     """Tasks of a step, counted from 1, until there are none; `n_before` were done in earlier ones.
 
     The first thread begins the step and comes back when all is done: 1 if the weights were moved,

@@ -17,7 +17,7 @@ import numpy as np
 
 from partita.arrays import Array
 from partita.kernels.features.rows import value_at
-from partita.kernels.jit import borrowing, kernel
+from partita.kernels.jit import borrowing, kernel, step
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, spread, total
 from partita.kernels.simd.partial import load_some
 from partita.kernels.simd.prefetch import prefetch
@@ -214,8 +214,10 @@ def move_singles(
     return total(sums)
 
 
-@kernel
-def move(columns, begin, end, score_gradient, first, width, shares, scale, update, method, vectors):
+@step
+def move_columns(
+    columns, begin, end, score_gradient, first, width, shares, scale, update, method, vectors
+):
     """One step of the weights of the attributes from `begin` to `end`; the squared norm of their g.
 
     The weights of attribute a are those from first + a width on. `shares` has a number for each
@@ -250,3 +252,11 @@ def move(columns, begin, end, score_gradient, first, width, shares, scale, updat
         columns, begin, end, score_gradient, first, width, shares, scale, True, SGD,
         update, method, vectors,
     )  # fmt: skip
+
+
+@kernel
+def move(columns, begin, end, score_gradient, first, width, shares, scale, update, method, vectors):
+    """`move_columns`, called from Python."""
+    return move_columns(
+        columns, begin, end, score_gradient, first, width, shares, scale, update, method, vectors
+    )
