@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from numba import njit
 
 from partita.data.constraints import ExpectationConstraint
 from partita.data.errors import DataError
 from partita.estimators.tagging.tagger import Tagger
+from partita.kernels.features.lookup import number_of
 from partita.text.extraction import TemplateFeatures
 from partita.text.fields import Field, Template
 from partita.text.keys import Combination, KeyTable
+from partita.text.lookup import JoinedTables
 from partita.text.templates import (
     default_templates,
     parse_templates,
@@ -179,9 +182,25 @@ def test_keys_of_fields_that_see_several_things():
 @pytest.mark.parametrize("space", [100, 2**50])
 def test_key_tables_dense_and_sparse(space):
     table = KeyTable(np.array([3, 50]), np.array([1, 0], dtype=np.int32), space)
-    assert table.attributes(np.array([50, 4, -1, 3])).tolist() == [0, -1, -1, 1]
     empty = KeyTable(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), space)
-    assert empty.attributes(np.array([50, -1])).tolist() == [-1, -1]
+    assert (table.by_key() is None) == (space > 100)
+    keys = np.array([50, 4, -1, 3])
+    for tables, place in [([table], 0), ([empty, table, empty], 1)]:
+        assert looked_up(tables, place, keys).tolist() == [0, -1, -1, 1]
+    assert looked_up([empty, table, empty], 2, keys).tolist() == [-1, -1, -1, -1]
+
+
+def looked_up(tables, place, keys):
+    """The numbers of keys in one of several tables."""
+    found = np.empty(len(keys), dtype=np.int64)
+    find_all(keys, place, JoinedTables([], tables).tables, found)
+    return found
+
+
+@njit
+def find_all(keys, place, tables, found):
+    for k in range(len(keys)):
+        found[k] = number_of(keys[k], place, tables)
 
 
 @pytest.mark.parametrize("n_known", [1, 3, 4, 100, 5000])
@@ -195,8 +214,10 @@ def test_key_tables_find_what_a_dictionary_finds(n_known, space):
     table = KeyTable(known, numbers, space)
     keys = np.concatenate([known, known - 1, np.minimum(known + 1, space - 1), [-1, 0]])
     expected = dict(zip(known.tolist(), numbers.tolist(), strict=True))
-    assert table.attributes(keys).tolist() == [expected.get(key, -1) for key in keys.tolist()]
-    assert table.attributes(keys[None]).shape == (1, len(keys))
+    other = KeyTable(np.array([1, 5]), np.array([4, 3], dtype=np.int32), 2**40)
+    for tables, place in [([table], 0), ([other, table], 1)]:
+        found = looked_up(tables, place, keys)
+        assert found.tolist() == [expected.get(key, -1) for key in keys.tolist()]
 
 
 # ------------------------------------------------------------------ values that hold several

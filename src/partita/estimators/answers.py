@@ -4,12 +4,11 @@ A list in gives a list of answers; a generator in needs no more memory than a fe
 sentences are read as answers are taken.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, islice
+from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,8 +22,19 @@ Answer = TypeVar("Answer")
 
 CHUNK = 1000
 """Sentences that are read and encoded together."""
-AHEAD = 2
-"""Chunks that are encoded while others are asked about; of those, the answers to one wait."""
+FEWEST = 16
+"""Sentences that are worth a thread of their own."""
+ANSWERED_PARTS = 2**18
+"""Parts that are asked about at once: what Python does for a piece it does for more sentences."""
+
+
+Turn = AbstractContextManager[Any]
+"""Held by the thread that is at what Python does one at a time.
+
+If they took turns at every step of it, they would all come to the end of it together, and then
+compute together, while nobody prepares what is next.
+"""
+AtOnce = Callable[[Sequence[Any], Turn], Sequence[Answer] | None]
 
 
 class Asked(NamedTuple):
@@ -49,6 +59,7 @@ def ask(
     *,
     empty: Callable[[], Answer],
     finish: Callable[[Any, list[Any]], Iterable[Answer]] | None = None,
+    at_once: AtOnce[Answer] | None = None,
     workers: int | str | None = None,
     chunk: int = CHUNK,
 ) -> Iterator[Answer]:
@@ -57,24 +68,18 @@ def ask(
     `question` answers all sentences of a piece at once; pieces are answered by threads, or chunks
     by the workers of a cluster, whose number (`workers`, all cores if left out) changes nothing in
     the answers. `finish` gets the encoded sentences of a chunk and their answers, for what is
-    better done for many at once.
+    better done for many at once. `at_once` answers sentences without any of this, or gives None
+    where it cannot; it is given a lock to hold while it does not compute.
     """
-    asking = _Asking(model, weights, question, empty, finish)
     chosen = Workers.of(workers)
+    turn: Turn = nullcontext() if chosen.on_ray or chosen.n_threads == 1 else Lock()
+    asking = _Asking(model, weights, question, empty, finish, at_once, turn)
     if chosen.on_ray:
         return in_chunks(sentences, asking.of_chunk, workers=workers, chunk=chunk)
-    return asking.answers(_chunks(sentences, chunk), chosen.n_threads)
-
-
-class _EncodedRun(NamedTuple):
-    """Sentences that were encoded together."""
-
-    is_present: Sequence[bool]
-    """Whether each has words."""
-    places: Sequence[int]
-    """The numbers of those that have, among all that were asked about."""
-    present: Sequence[Any]
-    encoded: Any
+    # A thread has sentences from their text to their answers, so that none waits for another.
+    parts = _parts(sentences, chunk, chosen.n_threads)
+    workers = 1 if chunk < 2 * FEWEST else chosen.n_threads
+    return chain.from_iterable(in_order(asking.of_chunk, parts, workers=workers))
 
 
 @dataclass(frozen=True)
@@ -86,66 +91,40 @@ class _Asking(Generic[Answer]):
     question: Callable[[Asked], Iterable[Any]]
     empty: Callable[[], Answer]
     finish: Callable[[Any, list[Any]], Iterable[Answer]] | None
+    at_once: AtOnce[Answer] | None
+    turn: Turn
 
     def of_chunk(self, first: int, read: list[Any]) -> list[Answer]:
         """The answers to neighbouring sentences, the first of which has a number."""
-        return list(self.answers([(first, read)], n_threads=1))
-
-    def answers(self, chunks: Iterable[tuple[int, list[Any]]], n_threads: int) -> Iterator[Answer]:
-        """The answers to all sentences, in order, a few chunks ahead of what is taken."""
-        if n_threads == 1:
-            for first, read in chunks:
-                yield from self._asked(self._encoded(first, read), None, n_threads)
-            return
-        with ThreadPoolExecutor(n_threads) as pool:
-            # Chunks are encoded by all threads, then asked about by all: never does a thread wait
-            # for another, and a single chunk is work for more than one.
-            encoding: deque[Future[_EncodedRun]] = deque()
-            waiting: deque[Iterator[Answer]] = deque()
-            for first, read in chunks:
-                encoding.append(pool.submit(self._encoded, first, read))
-                if len(encoding) > AHEAD:
-                    waiting.append(self._asked(encoding.popleft().result(), pool, n_threads))
-                if len(waiting) > 1:
-                    yield from waiting.popleft()
-            while encoding:
-                waiting.append(self._asked(encoding.popleft().result(), pool, n_threads))
-            while waiting:
-                yield from waiting.popleft()
-
-    def _encoded(self, first: int, read: list[Any]) -> "_EncodedRun":
         sentences = listed(read, first)
-        is_present = [len(each) > 0 for each in sentences]
-        places = [first + index for index, here in enumerate(is_present) if here]
-        present = [each for each, here in zip(sentences, is_present, strict=True) if here]
+        places: Sequence[int] = range(first, first + len(sentences))
+        lengths = list(map(len, sentences))
+        if 0 not in lengths:
+            return list(self._of_present(places, sentences))
+        present = [index for index, n_words in enumerate(lengths) if n_words]
+        found = iter(
+            self._of_present(
+                [places[index] for index in present], [sentences[index] for index in present]
+            )
+        )
+        return [next(found) if n_words else self.empty() for n_words in lengths]
+
+    def _of_present(self, places: Sequence[int], sentences: Sequence[Any]) -> Sequence[Answer]:
+        """The answers to sentences that have words."""
+        if not sentences:
+            return []
         with numbering(places):
-            encoded = self.model.encode(present) if present else None
-        return _EncodedRun(is_present, places, present, encoded)
-
-    def _asked(
-        self, chunk: "_EncodedRun", pool: ThreadPoolExecutor | None, n_threads: int
-    ) -> Iterator[Answer]:
-        """Ask about a chunk now; the answers are heard when they are taken."""
-        pieces = list(self.model.pieces(chunk.encoded)) if chunk.present else []
-        found: list[Future[list[Any]] | list[Any]] = []
-        # Few groups: threads that come and go in no time wait for each other most of it.
-        size = max(len(pieces) // n_threads, 1)
-        for start in range(0, len(pieces), size):
-            group = pieces[start : start + size]
-            if pool is None:
-                found.append(self._of_pieces(group, chunk))
-            else:
-                found.append(pool.submit(self._of_pieces, group, chunk))
-        last = partial(self.finish, chunk.encoded) if self.finish and chunk.present else None
-        return _in_order(chunk.is_present, found, last, self.empty)
-
-    def _of_pieces(self, pieces: Sequence[Any], chunk: "_EncodedRun") -> list[Any]:
-        return [answer for piece in pieces for answer in self._of_piece(piece, chunk)]
-
-    def _of_piece(self, piece: Any, chunk: "_EncodedRun") -> Iterable[Any]:
-        span = slice(piece.sentences.start, piece.sentences.stop)
-        asked = Asked(piece.at(self.weights), chunk.places[span], chunk.present[span])
-        return self.question(asked)
+            answers = None if self.at_once is None else self.at_once(sentences, self.turn)
+            if answers is not None:
+                return answers
+            with self.turn:
+                encoded = self.model.encode(sentences)
+        found: list[Any] = []
+        for piece in self.model.pieces(encoded, most=ANSWERED_PARTS):
+            span = slice(piece.sentences.start, piece.sentences.stop)
+            asked = Asked(piece.at(self.weights), places[span], sentences[span])
+            found.extend(self.question(asked))
+        return found if self.finish is None else list(self.finish(encoded, found))
 
 
 def in_chunks(
@@ -173,15 +152,14 @@ def _chunks(sentences: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any
         first += len(read)
 
 
-def _in_order(
-    is_present: Sequence[bool],
-    found: Sequence["Future[list[Any]] | list[Any]"],
-    finish: Callable[[list[Any]], Iterable[Answer]] | None,
-    empty: Callable[[], Answer],
-) -> Iterator[Answer]:
-    answers = chain.from_iterable(
-        each.result() if isinstance(each, Future) else each for each in found
-    )
-    present = answers if finish is None else iter(finish(list(answers)))
-    for here in is_present:
-        yield next(present) if here else empty()
+def _parts(sentences: Iterable[Any], chunk: int, n_threads: int) -> Iterator[tuple[int, list[Any]]]:
+    """Chunks in as many parts as there are threads; of a list, parts of the same size."""
+    if isinstance(sentences, Sequence):
+        n_rounds = max(-(-len(sentences) // (chunk * n_threads)), 1)
+        size = -(-len(sentences) // (n_rounds * n_threads))
+        yield from _chunks(sentences, max(size, min(FEWEST, chunk)))
+        return
+    size = max(-(-chunk // n_threads), min(FEWEST, chunk))
+    for first, read in _chunks(sentences, chunk):
+        for start in range(0, len(read), size):
+            yield first + start, read[start : start + size]

@@ -9,7 +9,7 @@ from partita.distribution.base import Distribution
 from partita.features.base import FeatureMap
 from partita.structures.base import Structures
 from partita.structures.local_chains import locally_normalised
-from partita.training.batches import Batch
+from partita.training.batches import CACHED_PARTS, Batch
 
 
 @dataclass(frozen=True)
@@ -49,5 +49,7 @@ class PieceModel(Protocol):
     def encode(self, sentences: Sequence[Any]) -> Any:
         """The attributes of sentences, none of which is empty."""
 
-    def pieces(self, encoded: Any, first: int = 0, last: int | None = None) -> Iterator[Piece]:
-        """The encoded sentences from `first` on and before `last`, cut into pieces."""
+    def pieces(
+        self, encoded: Any, first: int = 0, last: int | None = None, *, most: int = CACHED_PARTS
+    ) -> Iterator[Piece]:
+        """The encoded sentences from `first` on and before `last`, in pieces of `most` parts."""

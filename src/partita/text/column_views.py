@@ -1,7 +1,7 @@
 """The values of a column as numbers, and what every view sees of them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import accumulate, chain, pairwise, repeat
 from threading import Lock
 from typing import Any
 
@@ -41,9 +41,9 @@ class ColumnViews:
         self._ids = {word: number for number, word in enumerate(self.words)}
         self.values: dict[str, list[str]] = {}
         self._value_ids: dict[str, dict[str | None, int]] = {}
-        self._tables: Tables = {}
         self._later = _LaterWords()
         texts = ViewedTexts(self.words)
+        tables: Tables = {}
         for view in views:
             seen = _seen(view, texts)
             found = dict.fromkeys(chain.from_iterable(seen) if is_multiple(view) else seen)
@@ -51,7 +51,12 @@ class ColumnViews:
             self.values[view] = list(found)
             self._value_ids[view] = {value: number for number, value in enumerate(found)}
             # The last entry serves the words that are not here.
-            self._tables[view] = _extended(self._numbers(view, seen), n_columns=len(words) + 1)
+            tables[view] = extended(self._numbers(view, seen), n_columns=len(words) + 1)
+        ends = list(accumulate(map(len, tables.values())))
+        self._columns = dict(zip(tables, pairwise([0, *ends]), strict=True))
+        # What all views see of a value lies together, so that it comes into the cache at once.
+        empty = np.zeros((0, len(words) + 1), dtype=np.int32)
+        self._codes = np.concatenate([empty, *tables.values()]).T.copy()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_later": None}
@@ -64,21 +69,26 @@ class ColumnViews:
 
         -1 where it sees nothing (more), or nothing known.
         """
-        values = column.values
+        tables = self.codes_of_values(column.values)
+        return {view: table[:, column.numbers] for view, table in tables.items()}
+
+    def codes_of_values(self, values: Sequence[str]) -> Tables:
+        """For each view its numbers at different values, (most things it sees in one, n)."""
         numbers = np.fromiter(map(self._ids.get, values, repeat(ABSENT)), np.int64, len(values))
-        tables = {view: table[:, numbers] for view, table in self._tables.items()}
+        codes = self._codes[numbers]
+        tables = {view: codes[:, slice(*ends)].T for view, ends in self._columns.items()}
         later = np.flatnonzero(numbers == ABSENT)
         if len(later):
             new = self._later.tables([values[place] for place in later.tolist()], self._looked_at)
             for view, more in new.items():
-                table = tables[view] = _extended(tables[view], n_rows=len(more))
+                table = tables[view] = extended(tables[view], n_rows=len(more))
                 table[: len(more), later] = more
-        return {view: table[:, column.numbers] for view, table in tables.items()}
+        return tables
 
     def _looked_at(self, words: Sequence[str]) -> Tables:
         """The numbers of each view for words that training did not have."""
         texts = ViewedTexts(words)
-        return {view: self._numbers(view, _seen(view, texts)) for view in self._tables}
+        return {view: self._numbers(view, _seen(view, texts)) for view in self._columns}
 
     def _numbers(self, view: str, seen: Sequence[Any]) -> NDArray[np.int32]:
         known = self._value_ids[view].get
@@ -112,8 +122,8 @@ class _LaterWords:
             first = len(self._ids)
             for view, more in look(new).items() if new else ():
                 empty = np.zeros((0, ROOM), dtype=np.int32)
-                table = _extended(self._tables.get(view, empty), n_rows=len(more))
-                table[:, first : first + len(new)] = _extended(more, n_rows=len(table))
+                table = extended(self._tables.get(view, empty), n_rows=len(more))
+                table[:, first : first + len(new)] = extended(more, n_rows=len(table))
                 self._tables[view] = table
             self._ids.update(zip(new, range(first, first + len(new)), strict=True))
             numbers = np.fromiter(map(self._ids.__getitem__, words), np.int64, len(words))
@@ -127,9 +137,7 @@ def _seen(view: str, texts: ViewedTexts) -> Sequence[Any]:
     return texts.seen_by(view)
 
 
-def _extended(
-    table: NDArray[np.int32], *, n_rows: int = 0, n_columns: int = 0
-) -> NDArray[np.int32]:
+def extended(table: NDArray[np.int32], *, n_rows: int = 0, n_columns: int = 0) -> NDArray[np.int32]:
     """A table with so many rows and columns at least, which are absent where they are new."""
     more = max(n_rows - len(table), 0), max(n_columns - table.shape[1], 0)
     if not any(more):

@@ -1,8 +1,9 @@
 """From sentences to attributes by templates, for a whole corpus at once.
 
-Each different value of a column is looked at once (`ColumnViews`); what a template sees at all
-words is then a few operations on arrays: gather the codes of each field at its offset, combine them
-into one key a word (`Combination`), and look the keys up (`KeyTable`).
+Each different value of a column is looked at once (`ColumnViews`). Of training data, what a
+template sees at all words is then a few operations on arrays: gather the codes of each field at its
+offset, and combine them into one key a word (`Combination`). New sentences take one call of a
+kernel (`TemplateLookup`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +23,7 @@ from partita.text.column_views import ColumnViews
 from partita.text.field_codes import FieldCodes, field_size
 from partita.text.fields import Field, Template
 from partita.text.keys import LARGEST, Combination, KeyTable
+from partita.text.lookup import TemplateLookup, ViewedWords
 from partita.text.word_columns import WordColumn, with_columns
 from partita.text.word_features import Encoded, WordFeatures
 from partita.text.words import Form, Words
@@ -123,15 +125,13 @@ class TemplateFeatures(WordFeatures):
 
     def encode(self, words: Words) -> Encoded:
         """The known attributes of new sentences."""
-        words = with_columns(words, self.added)
-        codes = FieldCodes(words, self.seen, _reach(self.templates))
-        columns = (
-            table.attributes(codes.keys(template, combination))
-            for template, combination, table in zip(
-                self.templates, self._combinations, self._tables, strict=True
-            )
-        )
-        return self._encoded(words.n_words, columns)
+        viewed, (of_words, of_steps) = self.viewed(words), self.lookups
+        steps = None if of_steps is None else of_steps.attributes(viewed, skipped=1)
+        return Encoded(words.n_words, of_words.attributes(viewed), steps)
+
+    def viewed(self, words: Words) -> ViewedWords:
+        """What `lookups` look at."""
+        return ViewedWords(with_columns(words, self.added), self.seen, _reach(self.templates))
 
     def name(self, attribute: int, *, transition: bool = False) -> str:
         """An attribute as text: its template and what it saw."""
@@ -154,6 +154,30 @@ class TemplateFeatures(WordFeatures):
                     of_key[table.numbers] = table.known
             origins[transition] = of_template, of_key
         return origins
+
+    @cached_property
+    def lookups(self) -> tuple[TemplateLookup, TemplateLookup | None]:
+        """What finds the attributes of words, and of transitions if there are several tables."""
+        return (
+            self._lookup(transition=False),
+            None if _one_table(self.templates) else self._lookup(transition=True),
+        )
+
+    def _lookup(self, *, transition: bool) -> TemplateLookup:
+        chosen = [
+            number
+            for number, template in enumerate(self.templates)
+            if template.transition == transition
+        ]
+        return TemplateLookup(
+            [self.templates[number] for number in chosen],
+            [self._combinations[number] for number in chosen],
+            [self._tables[number] for number in chosen],
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What finds attributes is made again, sooner than it is sent.
+        return {name: each for name, each in self.__dict__.items() if name != "lookups"}
 
     def header(self) -> dict[str, Any]:
         """What a model file keeps, beside the arrays."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from partita.arrays import IntArray
 from partita.kernels.features import keys as key_kernels
+from partita.kernels.features import lookup as lookup_kernels
 from partita.kernels.features.keys import ABSENT
 
 LARGEST = 2**62
@@ -40,7 +40,7 @@ class Combination:
     def space(self) -> int:
         """Keys are below this."""
         space = 1
-        for size, table in self._steps():
+        for size, table in self.steps():
             space = (space if table is None else max(len(table), 1)) * size
         return space
 
@@ -66,13 +66,13 @@ class Combination:
     def codes(self, key: int) -> list[int]:
         """The codes of a key."""
         codes = []
-        for size, table in reversed(list(self._steps())):
+        for size, table in reversed(list(self.steps())):
             key, code = divmod(key, size)
             codes.append(code)
             key = key if table is None else int(table[key])
         return codes[::-1]
 
-    def _steps(self) -> Iterator[tuple[int, IntArray | None]]:
+    def steps(self) -> Iterator[tuple[int, IntArray | None]]:
         """The size of each field, and the table by which the digits before it are replaced."""
         space, replaced = 1, 0
         for size in self.sizes:
@@ -99,10 +99,10 @@ def ranks(table: IntArray, keys: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class KeyTable:
-    """From the keys of a template to numbers of attributes; keys that are not there give -1.
+    """From the keys of a template to numbers of attributes; see `lookup` for how they are found.
 
-    >>> KeyTable(np.array([2, 5]), np.array([7, 8], np.int32), 10).attributes(np.array([5, 4, -1]))
-    array([ 8, -1, -1], dtype=int32)
+    >>> KeyTable(np.array([2, 5]), np.array([7, 8], np.int32), 6).by_key()
+    array([-1, -1,  7, -1, -1,  8], dtype=int32)
     """
 
     known: IntArray
@@ -112,8 +112,7 @@ class KeyTable:
     space: int
     """All keys are below this."""
 
-    @cached_property
-    def _dense(self) -> NDArray[np.int32] | None:
+    def by_key(self) -> NDArray[np.int32] | None:
         """A number for every possible key, where that is small."""
         if self.space > 8 * len(self.known) + 2**16:
             return None
@@ -121,20 +120,11 @@ class KeyTable:
         dense[self.known] = self.numbers
         return dense
 
-    @cached_property
-    def _index(self) -> tuple[IntArray, int]:
-        """Where keys with the same upper bits begin, about four of them, and the lower bits."""
-        shift = max(self.space.bit_length() - (len(self.known) // 4).bit_length(), 0)
-        starts = np.empty(((self.space - 1) >> shift) + 2, dtype=np.int64)
-        key_kernels.index(self.known, shift, starts)
-        return starts, shift
-
-    def attributes(self, keys: IntArray) -> NDArray[np.int32]:
-        """The attribute of each key."""
-        found = np.empty(keys.shape, dtype=np.int32)
-        flat = keys.reshape(-1), found.reshape(-1)
-        if self._dense is not None:
-            key_kernels.numbers_of_all(flat[0], self._dense, flat[1])
-        else:
-            key_kernels.numbers(flat[0], *self._index, self.known, self.numbers, flat[1])
-        return found
+    def in_buckets(self) -> tuple[NDArray[np.int32], int, IntArray, NDArray[np.int32]]:
+        """Where buckets begin, the shift that leads to them, and the keys and numbers in them."""
+        n_bits = max((len(self.known) // 2).bit_length(), 1)
+        starts = np.empty(2**n_bits + 1, dtype=np.int32)
+        keys, numbers = np.empty_like(self.known), np.empty_like(self.numbers)
+        shift = 64 - n_bits
+        lookup_kernels.fill_buckets(self.known, self.numbers, shift, starts, keys, numbers)
+        return starts, shift, keys, numbers

@@ -58,7 +58,15 @@ def listed(sentences: Iterable[Any], first: int = 0) -> list[Any]:
         )
     if not isinstance(sentences, Iterable):
         raise ValueError(f"something of the type {kind} came; expected a list of sentences.")
-    return [_with_length(each, index) for index, each in enumerate(sentences, first)]
+    found = list(sentences)
+    if are_token_lists(found):
+        return found
+    return [_with_length(each, index) for index, each in enumerate(found, first)]
+
+
+def are_token_lists(sentences: Sequence[Any]) -> bool:
+    """Whether all are plain lists or tuples, as nearly always: nothing else has to be known."""
+    return set(map(type, sentences)) <= {list, tuple}
 
 
 def one_each(name: str, given: Iterable[Any], what: str = "one for each sentence") -> list[Any]:
@@ -88,7 +96,6 @@ def one_each(name: str, given: Iterable[Any], what: str = "one for each sentence
 
 
 def _with_length(sentence: Any, index: int) -> Any:
-    # Nearly all sentences are lists, of which nothing else has to be known.
     if type(sentence) is list or type(sentence) is tuple or isinstance(sentence, Sentence):
         return sentence
     if isinstance(sentence, str | bytes):

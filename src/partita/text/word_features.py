@@ -42,13 +42,17 @@ class WordFeatures(ABC):
 
     def read(self, sentences: Iterable[Any]) -> Encoded:
         """Sentences of the kind that it was learnt from."""
+        return self.encode(self.words_of(sentences))
+
+    def words_of(self, sentences: Iterable[Any]) -> Words:
+        """The words of such sentences."""
         words = read_words(sentences, self.columns or None)
         if words.form != self.form and len(words.n_words):
             raise ValueError(
                 f"{GIVEN[words.form]} came; this model was trained on {GIVEN[self.form]}. Give it "
                 "the same kind, and one sentence only where a single one is asked for."
             )
-        return self.encode(words)
+        return words
 
     @abstractmethod
     def encode(self, words: Words) -> Encoded:

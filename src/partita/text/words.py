@@ -16,6 +16,7 @@ from partita.text.sentences import (
     SHOWN,
     SparseSentence,
     WrongTokenError,
+    are_token_lists,
     column_names,
     column_values,
     has_columns,
@@ -125,17 +126,12 @@ def read_words(
     """
     given = listed(sentences)
     n_words = np.fromiter(map(len, given), dtype=np.int64, count=len(given))
-    forms = [_FORMS[has_columns(each), is_matrix(each)] for each in given]
-    for index, form in enumerate(forms):
-        if form != forms[0]:
-            raise ValueError(
-                f"{where(given[index], index)} is {form}, and the first is {forms[0]}; expected "
-                "one form for all."
-            )
-    if forms and has_columns(given[0]):
-        return Words(n_words, _from_columns(given, columns))
-    if forms and is_matrix(given[0]):
-        return Words(n_words, {}, matrix=_stacked(given))
+    if not are_token_lists(given):
+        _check_forms(given)
+        if has_columns(given[0]):
+            return Words(n_words, _from_columns(given, columns))
+        if is_matrix(given[0]):
+            return Words(n_words, {}, matrix=_stacked(given))
     tokens: list[Any] = list(chain.from_iterable(map(tokens_of, given)))
     return _from_tokens(given, n_words, tokens, columns, names)
 
@@ -147,6 +143,17 @@ _FORMS = {
     (False, True): "a matrix of numbers",
     (False, False): "a list of tokens",
 }
+
+
+def _check_forms(sentences: Sequence[Any]) -> None:
+    """All sentences are of the form of the first."""
+    forms = [_FORMS[has_columns(each), is_matrix(each)] for each in sentences]
+    for index, form in enumerate(forms):
+        if form != forms[0]:
+            raise ValueError(
+                f"{where(sentences[index], index)} is {form}, and the first is {forms[0]}; "
+                "expected one form for all."
+            )
 
 
 def _from_columns(sentences: Sequence[Any], names: Sequence[str] | None) -> dict[str, Column]:

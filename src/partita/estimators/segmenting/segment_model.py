@@ -20,7 +20,7 @@ from partita.text.attributes import Attributes
 from partita.text.segment_features import SegmentFeatures
 from partita.text.word_features import WordFeatures
 from partita.text.words import Words, read_words
-from partita.training.batches import cut
+from partita.training.batches import CACHED_PARTS, cut
 
 Roles = Literal["one", "IOB2", "BIOES"]
 BLOCKS: dict[Roles, tuple[int, int, int, int]] = {
@@ -91,13 +91,18 @@ class SegmentModel:
         return EncodedSegments(found.n_words, found.words, self.wholes.encode(words))
 
     def pieces(
-        self, encoded: EncodedSegments, first: int = 0, last: int | None = None
+        self,
+        encoded: EncodedSegments,
+        first: int = 0,
+        last: int | None = None,
+        *,
+        most: int = CACHED_PARTS,
     ) -> Iterator[Piece]:
-        """The sentences from `first` on and before `last`, cut into pieces."""
+        """The sentences from `first` on and before `last`, in pieces of `most` parts."""
         longest, n_types = self.wholes.longest, self.n_types
         n_words = encoded.n_words[first:last]
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(encoded.n_words)])
-        for part in cut(n_words * longest * n_types + n_types**2):
+        for part in cut(n_words * longest * n_types + n_types**2, most):
             sentences = range(first + part.start, first + part.stop)
             segments = SegmentChains(n_words[part.start : part.stop], longest, n_types)
             begin, end = int(ends[sentences.start]), int(ends[sentences.stop])

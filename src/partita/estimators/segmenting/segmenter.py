@@ -9,7 +9,7 @@ import numpy as np
 from partita.arrays import BoolArray, FloatArray
 from partita.data.files import SentenceFiles
 from partita.distribution.segment_chain import SegmentChain
-from partita.estimators.answers import Asked
+from partita.estimators.answers import Asked, Turn
 from partita.estimators.base import Stored
 from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.files import prefixed, under
@@ -188,6 +188,12 @@ class Segmenter(DescribedWords, TagEstimator, Penalties, Descent, Uncertainty):
 
     def _named(self, structure: Any) -> list[str]:
         return self.model_.spelling.tags_of(structure)
+
+    def _all_named(self, structures: Sequence[Any]) -> list[list[str]]:
+        return list(map(self._named, structures))
+
+    def _best_at_once(self, sentences: Sequence[Any], turn: Turn) -> None:
+        return None
 
     def _marginals(self, p: Any) -> Iterator[FloatArray]:
         roles = role_counts(p.structures, p.inference.marginals)

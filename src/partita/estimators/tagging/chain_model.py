@@ -88,8 +88,10 @@ class ChainModel:
         first: int = 0,
         last: int | None = None,
         most_words: int | None = None,
+        *,
+        most: int = CACHED_PARTS,
     ) -> Iterator[Piece]:
-        """The sentences from `first` on and before `last`, cut into pieces, of `most_words`."""
+        """The sentences from `first` on and before `last`, in pieces of `most` parts and words."""
         n_words = encoded.n_words[first:last]
         n_tags, shared = len(self.tags), encoded.transitions is None
         n_tables = np.ones_like(n_words) if shared else n_words - 1
@@ -97,8 +99,8 @@ class ChainModel:
         sizes = n_words * n_tags + n_tables * n_tags**2
         if most_words is not None:
             # A sentence is as large as its share of the words, if that is more.
-            sizes = np.maximum(sizes, -(-n_words * CACHED_PARTS // most_words))
-        for part in cut(sizes):
+            sizes = np.maximum(sizes, -(-n_words * most // most_words))
+        for part in cut(sizes, most):
             sentences = range(first + part.start, first + part.stop)
             chains = Chains(n_words[part.start : part.stop], n_tags, shared=shared)
             begin, end = int(ends[sentences.start]), int(ends[sentences.stop])

@@ -49,6 +49,9 @@ class ChainEstimator(TagEstimator):
     def _named(self, structure: Any) -> list[str]:
         return self._model().tags.named(structure)
 
+    def _all_named(self, structures: Sequence[Any]) -> list[list[str]]:
+        return self._model().tags.all_named(structures)
+
     def _marginals(self, p: LinearChain) -> Iterator[FloatArray]:
         # Copies, so that an answer does not hold the memory of its whole batch.
         return (unary.copy() for unary in p.marginals.unary)

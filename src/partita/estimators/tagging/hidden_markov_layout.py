@@ -22,7 +22,7 @@ from partita.estimators.pieces import Piece
 from partita.features.chains import tag_features
 from partita.structures.chains import Chains
 from partita.text.attributes import Attributes
-from partita.training.batches import cut
+from partita.training.batches import CACHED_PARTS, cut
 
 NOISE = 0.1
 """Counts of what nobody has seen, at the start; above 0, or it would stay impossible for ever."""
@@ -112,13 +112,18 @@ class HiddenMarkovLayout:
         return found.astype(np.float64)
 
     def pieces(
-        self, words: "SymbolRows", first: int = 0, last: int | None = None
+        self,
+        words: "SymbolRows",
+        first: int = 0,
+        last: int | None = None,
+        *,
+        most: int = CACHED_PARTS,
     ) -> Iterator[Piece]:
-        """The sentences from `first` on and before `last`, cut into pieces."""
+        """The sentences from `first` on and before `last`, in pieces of `most` parts."""
         lengths, s = words.n_words[first:last], self.n_tags
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(words.n_words)])
         attributes = self.attributes(words)
-        for part in cut(lengths * s + s * s):
+        for part in cut(lengths * s + s * s, most):
             sentences = range(first + part.start, first + part.stop)
             chains = Chains(lengths[part.start : part.stop], s, shared=True)
             rows = attributes[ends[sentences.start] : ends[sentences.stop]]

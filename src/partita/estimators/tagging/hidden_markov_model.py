@@ -13,6 +13,7 @@ from partita.estimators.tagging.tags import TagSet
 from partita.text.sentences import read_tokens
 from partita.text.word_features import Encoded
 from partita.text.word_symbols import WordSymbols
+from partita.training.batches import CACHED_PARTS
 
 Dictionary = Mapping[str, Sequence[str]]
 """Word -> the tags it may have."""
@@ -62,10 +63,15 @@ class HiddenMarkovModel:
         return self.rows(words, [[UNKNOWN] * len(each) for each in words])
 
     def pieces(
-        self, encoded: SymbolRows, first: int = 0, last: int | None = None
+        self,
+        encoded: SymbolRows,
+        first: int = 0,
+        last: int | None = None,
+        *,
+        most: int = CACHED_PARTS,
     ) -> Iterator[Piece]:
-        """The sentences from `first` on and before `last`, cut into pieces."""
-        return self.layout.pieces(encoded, first, last)
+        """The sentences from `first` on and before `last`, in pieces of `most` parts."""
+        return self.layout.pieces(encoded, first, last, most=most)
 
     def rows(
         self, words: Sequence[Sequence[str | None]], labels: Sequence[Sequence[Any]]

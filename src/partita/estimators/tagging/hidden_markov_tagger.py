@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from partita.arrays import FloatArray
 from partita.data.dictionaries import read_dictionary
 from partita.data.files import SentenceFiles
+from partita.estimators.answers import Turn
 from partita.estimators.base import Stored
 from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.groups import Penalties
@@ -421,6 +422,9 @@ class HiddenMarkovTagger(ChainEstimator):
         if all((table > -np.inf).all() for table in tables):
             return None
         return "no tags explain its words; allow others, or train with alpha above 0"
+
+    def _best_at_once(self, sentences: Sequence[Any], turn: Turn) -> None:
+        return None
 
     def _stored(self) -> Stored:
         symbols = self.symbols_

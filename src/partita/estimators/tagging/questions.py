@@ -8,7 +8,7 @@ import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray
 from partita.data.schemes import UNKNOWN
-from partita.estimators.answers import Asked, ask, drawn
+from partita.estimators.answers import Asked, AtOnce, Turn, ask, drawn
 from partita.estimators.base import Estimator
 from partita.estimators.groups import Runs
 from partita.estimators.options import declared, option
@@ -57,6 +57,14 @@ class TagEstimator(Estimator, Runs):
     @abstractmethod
     def _named(self, structure: Any) -> list[str]:
         """The tags of a structure."""
+
+    @abstractmethod
+    def _all_named(self, structures: Sequence[Any]) -> list[list[str]]:
+        """The tags of many structures."""
+
+    @abstractmethod
+    def _best_at_once(self, sentences: Sequence[Any], turn: Turn) -> list[list[str]] | None:
+        """The most probable tags of sentences, none of which is empty, where there is a way."""
 
     @abstractmethod
     def _marginals(self, p: Any) -> Iterable[FloatArray]:
@@ -109,14 +117,14 @@ class TagEstimator(Estimator, Runs):
         """As `predict`, one answer after the other; reads `chunk` sentences at a time."""
         if decoder not in ("best", "risk"):
             raise ValueError(f"decoder is {decoder!r}; expected 'best' or 'risk'.")
-        named = self._named
+        named = self._all_named
 
-        def question(asked: Asked) -> Iterator[list[str]]:
+        def question(asked: Asked) -> list[list[str]]:
             p = asked.p
-            found = p.best.structures if decoder == "best" else least_risk(p)
-            return (named(structure) for structure in found)
+            return named(p.best.structures if decoder == "best" else least_risk(p))
 
-        return self._ask(sentences, question, list, fixed, chunk=chunk)
+        at_once = self._best_at_once if decoder == "best" else None
+        return self._ask(sentences, question, list, fixed, at_once=at_once, chunk=chunk)
 
     def k_best(self, sentences: Iterable[Any], k: int) -> list[list[tuple[list[str], float]]]:
         """The k most probable sequences of each sentence with their log-probabilities."""
@@ -231,6 +239,7 @@ class TagEstimator(Estimator, Runs):
         empty: Callable[[], Answer],
         fixed: Tags | None = None,
         *,
+        at_once: AtOnce[Answer] | None = None,
         workers: int | None = None,
         chunk: int = 1000,
         possible: bool = True,
@@ -261,6 +270,7 @@ class TagEstimator(Estimator, Runs):
             sentences,
             prepared,
             empty=empty,
+            at_once=None if is_doubtful else at_once,
             workers=self.workers if workers is None else workers,
             chunk=chunk,
         )

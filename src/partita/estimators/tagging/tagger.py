@@ -9,10 +9,12 @@ import numpy as np
 from partita.arrays import Array
 from partita.data.constraints import ExpectationConstraint, read_constraints
 from partita.data.files import SentenceFiles
+from partita.estimators.answers import Turn
 from partita.estimators.base import Stored
 from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.groups import Descent, OptimiserName, Penalties, Uncertainty
 from partita.estimators.options import Check, again, at_least, declared, option, without
+from partita.estimators.tagging.at_once import best_tags
 from partita.estimators.tagging.chain_model import ChainModel
 from partita.estimators.tagging.chain_questions import ChainEstimator
 from partita.estimators.tagging.described import DescribedWords
@@ -211,6 +213,9 @@ class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
 
     def _model(self) -> ChainModel:
         return self.model_
+
+    def _best_at_once(self, sentences: Sequence[Any], turn: Turn) -> list[list[str]] | None:
+        return best_tags(self.model_, self.weights_, sentences, turn)
 
     def _stored(self) -> Stored:
         model = self.model_

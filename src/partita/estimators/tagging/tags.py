@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,17 @@ class TagSet:
     def named(self, numbers: IntArray) -> list[str]:
         """The tags of numbers."""
         return list(map(self.names.__getitem__, numbers.tolist()))
+
+    def all_named(self, numbers: Sequence[IntArray]) -> list[list[str]]:
+        """The tags of the numbers of many sentences, looked up together."""
+        if not numbers:
+            return []
+        return self.cut(np.concatenate(numbers), np.cumsum([0, *map(len, numbers)]))
+
+    def cut(self, numbers: IntArray, offsets: IntArray) -> list[list[str]]:
+        """The tags of numbers end to end, cut where sentences begin, and at the end."""
+        names = np.array(self.names, dtype=object)[numbers].tolist()
+        return [names[start:end] for start, end in pairwise(offsets.tolist())]
 
     def _refuse(self, tag: str, place: str) -> None:
         raise ValueError(
