@@ -226,9 +226,11 @@ def test_held_out_sentences_with_their_own_tags():
         (["the", "dog"], "if this is one sentence, put it into a list of one"),
     ],
 )
-def test_what_is_no_list_of_sentences(given, message):
+def test_what_is_no_list_of_sentences(given, message, tagger):
     with pytest.raises(ValueError, match=message):
         Tagger().fit(given, TAGS)
+    with pytest.raises(ValueError, match=message):
+        tagger.predict(given)
 
 
 def test_one_sentence_is_asked_for(tagger):

@@ -79,6 +79,8 @@ class Parser(argparse.ArgumentParser):
             options = sorted(parser.options() | self.options())
             near = (difflib.get_close_matches(word, options, 1, LIKE) for word in words)
             meant = [each for matches in near for each in matches]
+            if "--target" in options and words and not words[0].startswith("-"):
+                message += ". Is it the other side of a bitext? Give it by --target"
             missing = message.partition("are required: ")[2].split(", ")
             for action in parser._actions:
                 if action.choices and action.metavar in missing:

@@ -15,7 +15,7 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.estimators.pieces import PieceModel
-from partita.text.sentences import listed, numbering
+from partita.text.sentences import check_sentences, listed, numbering
 from partita.training.workers import Workers, in_order
 
 Answer = TypeVar("Answer")
@@ -71,6 +71,7 @@ def ask(
     better done for many at once. `at_once` answers sentences without any of this, or gives None
     where it cannot; it is given a lock to hold while it does not compute.
     """
+    check_sentences(sentences)
     chosen = Workers.of(workers)
     turn: Turn = nullcontext() if chosen.on_ray or chosen.n_threads == 1 else Lock()
     asking = _Asking(model, weights, question, empty, finish, at_once, turn)

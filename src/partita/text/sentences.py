@@ -33,17 +33,12 @@ class SparseSentence:
         return int(self.matrix.shape[0])
 
 
-def listed(sentences: Iterable[Any], first: int = 0) -> list[Any]:
-    """Sentences of any kind as a list, also those of a generator; other things are refused.
+def check_sentences(sentences: Iterable[Any]) -> None:
+    """Refuse what is no list or generator of anything, and what is one sentence.
 
-    `first` is the number of the first one, for messages.
-
-    >>> listed(line.split() for line in ["the dog", "yes"])
-    [['the', 'dog'], ['yes']]
-    >>> listed(["the"])  # doctest: +NORMALIZE_WHITESPACE
+    >>> check_sentences(None)
     Traceback (most recent call last):
-    ValueError: sentence 0 is the text 'the'; expected a list of tokens. Split it into words, or,
-        if this is one sentence, put it into a list of one.
+    ValueError: something of the type NoneType came; expected a list of sentences.
     """
     kind = type(sentences).__name__
     if isinstance(sentences, str | bytes | PathLike):
@@ -58,6 +53,21 @@ def listed(sentences: Iterable[Any], first: int = 0) -> list[Any]:
         )
     if not isinstance(sentences, Iterable):
         raise ValueError(f"something of the type {kind} came; expected a list of sentences.")
+
+
+def listed(sentences: Iterable[Any], first: int = 0) -> list[Any]:
+    """Sentences of any kind as a list, also those of a generator; other things are refused.
+
+    `first` is the number of the first one, for messages.
+
+    >>> listed(line.split() for line in ["the dog", "yes"])
+    [['the', 'dog'], ['yes']]
+    >>> listed(["the"])  # doctest: +NORMALIZE_WHITESPACE
+    Traceback (most recent call last):
+    ValueError: sentence 0 is the text 'the'; expected a list of tokens. Split it into words, or,
+        if this is one sentence, put it into a list of one.
+    """
+    check_sentences(sentences)
     found = list(sentences)
     if are_token_lists(found):
         return found

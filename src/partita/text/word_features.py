@@ -11,7 +11,7 @@ from partita.text.words import Form, Words, read_words
 
 GIVEN: dict[Form, str] = {
     "columns": "words",
-    "names": "dictionaries of features",
+    "names": "dictionaries or lists of features",
     "matrix": "matrices of features",
 }
 """How messages call the forms of words."""

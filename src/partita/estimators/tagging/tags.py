@@ -118,7 +118,8 @@ class TagSet:
         names = names.union(more) - {UNKNOWN}
         if not names:
             raise ValueError(
-                "no word has a known tag; expected tags, or expectation constraints that name some."
+                "no word has a known tag; expected tags, beside the sentences or in a column of "
+                "them (tag_column='UPOS'), or expectation constraints that name some."
             )
         if scheme == "auto":
             plain = [[t if isinstance(t, str) else UNKNOWN for t in each] for each in sequences]

@@ -162,7 +162,8 @@ class Stochastic(Optimiser[StochasticState]):
                 "next would bring less."
             )
         if state.iteration >= self.n_iterations:
-            ended = f"Stopped after {state.iteration} passes, as many as were planned"
+            passes = "1 pass" if state.iteration == 1 else f"{state.iteration} passes"
+            ended = f"Stopped after {passes}, as many as were planned"
             if not np.isfinite(state.fall):
                 return f"{ended}."
             more = (
