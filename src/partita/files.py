@@ -15,6 +15,10 @@ StrPath = str | os.PathLike[str]
 
 PARTIAL = ".partial"
 """What the name of a file ends in while it is written."""
+LONGEST_NAME = 255
+"""Bytes of a name of a file."""
+N_ADDED = len(f"..12345678{PARTIAL}")
+"""Bytes of a partial file's name beside those of the file's own."""
 IS_FOLDER = "it is a folder; give the name of a file"
 LOCK = ".lock"
 """The file that a process holds as long as it uses a folder."""
@@ -30,7 +34,7 @@ class atomic_writer:  # noqa: N801 (used like a function, as `open` is)
 
     def __init__(self, path: StrPath) -> None:
         self._name = os.fspath(path)
-        self._path = Path(os.path.realpath(path))
+        self._path = _place(path)
 
     def __enter__(self) -> Any:
         self._temporary: str | None = None
@@ -150,7 +154,7 @@ def check_folder(what: str, path: StrPath) -> None:
 def remove_partial_files(path: StrPath) -> None:
     """Remove what killed processes left behind while they wrote this file."""
     path = Path(os.path.realpath(path))
-    start = f".{path.name}."
+    start = _partial_start(path)
     try:
         names = os.listdir(path.parent)
     except OSError:
@@ -192,15 +196,23 @@ def _made_partial(path: Path) -> tuple[int, str]:
     """A new file to be renamed to the path, marked as in use: its handle and its name."""
     while True:
         # In the same directory, since a rename is atomic only within one file system.
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=PARTIAL, dir=path.parent)
+        handle, name = tempfile.mkstemp(PARTIAL, _partial_start(path), path.parent)
         if locked(handle) and os.path.exists(name):
             return handle, name
         # Another process took it for one that was left behind, before it was marked.
         os.close(handle)
 
 
+def _partial_start(path: Path) -> str:
+    """What the names of a file's partial files begin with; they must not be too long, either."""
+    name = path.name
+    while len(os.fsencode(name)) > LONGEST_NAME - N_ADDED:
+        name = name[:-1]
+    return f".{name}."
+
+
 def _check_output(what: str, path: StrPath) -> None:
-    place = Path(os.path.realpath(path))
+    place = _place(path)
     if place.is_dir():
         problem: str | None = IS_FOLDER
     elif _is_special(place):
@@ -236,6 +248,11 @@ def _is_same(path: StrPath, other: StrPath) -> bool:
         return os.path.samefile(path, other) and not _is_special(Path(path))
     except OSError:
         return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _place(path: StrPath) -> Path:
+    """Where a name leads; a shell's pipe, as behind /dev/stdout, has no other name than that."""
+    return Path(path) if _is_special(Path(path)) else Path(os.path.realpath(path))
 
 
 def _is_special(path: Path) -> bool:

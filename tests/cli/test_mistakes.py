@@ -217,6 +217,20 @@ def test_a_model_for_which_there_is_no_room_is_kept_elsewhere(run, tmp_path, mon
     assert "it is lost" in run("train hmm train.conllu -o /dev/full")[2]
 
 
+@pytest.mark.parametrize("line", ["train hmm - -o {0}", "predict {1} - -o {0}"])
+def test_standard_input_is_not_written_over_either(files, tmp_path, line):
+    """`partita train hmm - -o data < data`."""
+    data = tmp_path / "data"
+    content = (files / "train.conllu").read_bytes()
+    data.write_bytes(content)
+    command = [sys.executable, "-m", "partita", *line.format(data, files / "hmm.model").split()]
+    with open(data, "rb") as file:
+        done = subprocess.run(command, stdin=file, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"to {data}, which is an input of this command (standard input)" in done.stderr
+    assert data.read_bytes() == content
+
+
 def test_no_room_for_results(run, files, monkeypatch):
     status, _, err = run("predict hmm.model raw.txt -o /dev/full")
     assert status == 2

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita.data import DataError, text
+from partita.data import DataError, bitext_files, files, text
 from partita.data.alignments import parse_alignment, read_alignments
 from partita.data.arc_rule import ArcRule
 from partita.data.arc_rules import arc_rules_text, parse_arc_rules, read_arc_rules
 from partita.data.bitext import read_bitext
+from partita.data.bitext_files import BitextFiles
 from partita.data.columns import read_columns, write_columns
 from partita.data.conllu import features, parse_conllu, read_conllu, with_misc
 from partita.data.constraints import parse_constraints, read_constraints
@@ -133,7 +134,7 @@ def test_a_list_of_files_is_no_file():
 def test_a_gzip_bomb(tmp_path, monkeypatch):
     """A hundred kilobytes that expand to a hundred megabytes."""
     path = tmp_path / "bomb.gz"
-    path.write_bytes(gzip.compress(bytes(10**8)))
+    path.write_bytes(gzip.compress(b"a" * 10**8))
     message = error_of(read_text, path)
     assert message.startswith(str(path))
     assert "expand to more than 67,108,864; expected text, which expands to at most 200" in message
@@ -164,8 +165,68 @@ def test_bytes_that_are_not_utf_8(tmp_path, reader):
     assert str(path) + ", line 2: the byte 0xe9" in error_of(reader, path)
 
 
+@pytest.mark.parametrize("reader", READERS)
+def test_zeros_are_no_text(tmp_path, reader):
+    """What is left of a file after a power cut, a sparse one, or UTF-16 without its first bytes."""
+    path = tmp_path / "zeros"
+    for data, line in (
+        (b"a ||| b\nc ||| \0\n", 2),
+        (b"a\n" * 700_000 + b"\0", 700_001),
+        ("a ||| b\n".encode("utf-16-be"), 1),
+    ):
+        path.write_bytes(data)
+        assert f"{path}, line {line}: found a byte of value 0" in error_of(reader, path)
+    with open(path, "wb") as file:
+        file.truncate(12 << 30)
+    assert "line 1: found a byte of value 0" in error_of(reader, path)
+
+
+ROW = "1\tdog" + "\t_" * 8 + "\n\n"
+"""A sentence of one word."""
+
+
+def sentences_of(path):
+    for block in SentenceFiles(path).blocks:
+        for document in block.documents():
+            yield from document
+
+
+def pairs_of(path):
+    for block in BitextFiles(path).blocks:
+        for bitext in block.bitexts():
+            yield from bitext.pairs
+
+
+@pytest.mark.parametrize(
+    ("read", "line", "n_lines"), [(sentences_of, ROW, 2), (pairs_of, "dog ||| chien\n", 1)]
+)
+@pytest.mark.parametrize(
+    ("letter", "message"),
+    [
+        ("ö", "the byte 0xf6 at position"),
+        ("\0", "found a byte of value 0"),
+        ("\r", "found a carriage return"),
+    ],
+)
+def test_blocks_of_files_are_checked_as_whole_files_are(
+    tmp_path, monkeypatch, read, line, n_lines, letter, message
+):
+    """Also what a worker reads of the middle of a file, with the line in the whole of it."""
+    for module in (files, bitext_files):
+        monkeypatch.setattr(module, "BLOCK", 50)
+    path = tmp_path / "data"
+    path.write_text(line * 20 + line.replace("o", letter) + line, "latin1", newline="")
+    error = error_of(lambda: list(read(path)))
+    assert f"{path}, line {20 * n_lines + 1}: {message}" in error
+    path.write_bytes(("\ufeff" + line * 20).encode())
+    first = next(iter(read(path)))
+    assert "\ufeff" not in str(first)
+
+
 def test_what_cannot_be_read_is_not_written(tmp_path):
     path = tmp_path / "out"
+    with pytest.raises(ValueError, match="a value contains a character of code 0, near 'a.x00b"):
+        write_columns(path, [Sentence({"0": ("a\0b",)})])
     with pytest.raises(ValueError, match="a value contains a carriage return, near 'a.rb"):
         write_columns(path, [Sentence({"0": ("a\rb",)})])
     with pytest.raises(ValueError, match="a value contains a carriage return"):

@@ -292,6 +292,42 @@ def test_special_files_are_written_to_as_they_are(tmp_path):
         file.write(b"a")
 
 
+def test_pipes_of_a_shell_have_no_other_name(tmp_path):
+    """`-o /dev/stdout | less`: what the name leads to is in no folder."""
+    reader, writer = os.pipe()
+    path = f"/dev/fd/{writer}"
+    check_outputs({"the model": path})
+    with atomic_writer(path) as file:
+        file.write(b"whole")
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        assert pipe.read() == b"whole"
+
+
+@pytest.mark.parametrize("letter", ["x", "ä"])
+def test_the_longest_names_that_a_file_may_have(tmp_path, letter):
+    """A partial file has more in its name than the file itself, which may be as long as can be."""
+    for n_bytes in (236, 238, 254):
+        path = tmp_path / (letter * (n_bytes // len(letter.encode())))
+        stale = []
+
+        def fail(path=path, stale=stale):
+            with atomic_writer(path) as file:
+                file.write(b"old")
+                (partial,) = [each for each in tmp_path.iterdir() if each.suffix == ".partial"]
+                stale.append(partial)
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            fail()
+        stale[0].write_bytes(b"of a killed run")
+        check_outputs({"the model": path})
+        assert not stale[0].exists()
+        with atomic_writer(path) as file:
+            file.write(b"new")
+        assert path.read_bytes() == b"new"
+
+
 def test_links_are_followed(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")

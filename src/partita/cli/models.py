@@ -1,6 +1,7 @@
 """Model files: what kind they are, and what the command must know to use them."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -111,10 +112,14 @@ def save_model(path: str, estimator: Any, about: Mapping[str, Any]) -> None:
 
 def _kept_elsewhere(path: str, write: Callable[[str], None]) -> str:
     """What becomes of a model whose file cannot be written: hours of work are not thrown away."""
+    folder = None
     try:
-        name = os.path.join(tempfile.mkdtemp(prefix="partita-"), os.path.basename(path))
+        folder = tempfile.mkdtemp(prefix="partita-")
+        name = os.path.join(folder, os.path.basename(path))
         write(name)
     except OSError as error:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
         return (
             f"Nor could it be in {tempfile.gettempdir()} ({error.strerror or error}): it is lost. "
             "Make room, or name another file, and train again (if there is a checkpoint, with "

@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from partita.cli.options import Options, flag_of
-from partita.data.text import STANDARD
+from partita.data.text import STANDARD, source_name
 from partita.files import check_outputs
 
 OUTPUTS = ("output", "checkpoint", "log", "diagram")
 """Arguments that name files to write."""
+STANDARD_INPUT = "/dev/stdin"
+"""A name of the file that a shell gives as standard input, if it is one."""
 STAGED = ("checkpoint", "log")
 """Those whose name has .2, .3 and so on behind it in later stages of a training."""
 
@@ -24,11 +26,11 @@ def check_files(options: Options) -> None:
                 f"file (a file of this very name is ./{STANDARD})."
             )
     read = {
-        f"an input of this command ({path})": path
+        f"an input of this command ({source_name(text)})": path
         for name, value in values.items()
         if name not in OUTPUTS
-        for path in _texts(value)
-        if os.path.isfile(path)
+        for text in _texts(value)
+        if os.path.isfile(path := STANDARD_INPUT if text == STANDARD else text)
     }
     written = {
         _what(name): values[name] for name in OUTPUTS if name in values and values[name] != STANDARD

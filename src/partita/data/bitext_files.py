@@ -8,7 +8,7 @@ from itertools import repeat
 
 from partita.data.bitext import Bitext, join_sides, parse_bitext, stream_bitext
 from partita.data.files import BLOCK
-from partita.data.text import byte_pieces, is_compressed
+from partita.data.text import block_text, byte_pieces, is_compressed
 from partita.files import StrPath
 
 CHUNK = 4096
@@ -23,9 +23,9 @@ class Lines:
     start: int
     end: int
 
-    def text(self) -> str:
-        """What they say."""
-        return self.read().decode().replace("\r\n", "\n")
+    def text(self, first_line: int) -> str:
+        """What they say, the first of them being that line of the file."""
+        return block_text(self.read(), self.path, first_line, self.start)
 
     def read(self) -> bytes:
         """Their bytes."""
@@ -48,7 +48,7 @@ class BitextBlock:
         if not self.lines:
             yield from stream_bitext(*self.paths, most=CHUNK)
             return
-        texts = [each.text() for each in self.lines]
+        texts = [each.text(self.first_line) for each in self.lines]
         if len(texts) == 1:
             yield parse_bitext(texts[0], self.paths[0], self.first_line)
         else:

@@ -13,7 +13,7 @@ from partita.data.errors import DataError
 from partita.data.formats import Document, Format
 from partita.data.sentences import Sentence
 from partita.data.streams import stream_documents
-from partita.data.text import byte_pieces, is_compressed
+from partita.data.text import block_text, byte_pieces, is_compressed
 from partita.files import StrPath
 
 BLOCK = 2**22
@@ -59,7 +59,7 @@ class TextBlock:
         return found.digest()
 
     def _parsed(self, first_line: int) -> list[Sentence]:
-        text = self._bytes().decode().replace("\r\n", "\n")
+        text = block_text(self._bytes(), self.path, first_line, self.start)
         if self.format == "conllu":
             return parse_conllu(text, self.path, first_line)
         return parse_columns(text, self.names, self.path, first_line, self.separator)

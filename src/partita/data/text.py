@@ -129,14 +129,19 @@ def read_line_batches(path: StrPath, most: int) -> Iterator[list[str]]:
         raise no_text(path)
 
 
+def block_text(data: bytes, source: str, first_line: int, start: int) -> str:
+    """The text of a block of a file that begins at a line and a byte of it; errors likewise."""
+    _check_zeros(data, source, first_line - 1)
+    return _decoded(data, source, first_line - 1, start)
+
+
 def _decoded(data: bytes, source: str, n_lines: int = 0, n_bytes: int = 0) -> str:
     """Text in UTF-8 with our line ends, behind so many lines and bytes of the same file."""
     try:
         text = data.decode("utf-8" if n_bytes else "utf-8-sig")
     except UnicodeDecodeError as error:
-        for start, what in OTHERS.items():
-            if not n_bytes and data.startswith(start):
-                raise DataError(source, None, f"expected text in UTF-8, but {what}.") from None
+        if not n_bytes:
+            _check_kind(data, source)
         line = n_lines + data.count(b"\n", 0, error.start) + 1
         raise DataError(
             source,
@@ -159,9 +164,41 @@ def _decoded(data: bytes, source: str, n_lines: int = 0, n_bytes: int = 0) -> st
     return text
 
 
+def _check_kind(first: bytes, source: str) -> None:
+    """An error if a file that cannot be text begins as those of a known kind do."""
+    for start, what in OTHERS.items():
+        if first.startswith(start):
+            raise DataError(source, None, f"expected text in UTF-8, but {what}.") from None
+
+
+def _check_zeros(data: bytes, source: str, n_lines: int) -> None:
+    """An error if bytes behind so many lines of a file have a zero among them."""
+    place = data.find(0)
+    if place < 0:
+        return
+    if n_lines == 0:
+        _check_kind(data, source)
+    raise DataError(
+        source,
+        n_lines + data.count(b"\n", 0, place) + 1,
+        "found a byte of value 0; expected text in UTF-8, which has none. The file is damaged, of "
+        "another program, or in UTF-16 (convert it with iconv -f utf-16 -t utf-8).",
+    )
+
+
 def byte_pieces(path: StrPath) -> Iterator[bytes]:
-    """The bytes of a file, or of standard input, as they come; decompressed if need be."""
-    name = source_name(path)
+    """The bytes of a file, or of standard input, as they come; decompressed if need be.
+
+    Zeros are an error at once: a damaged file may be nothing else, and gigabytes long.
+    """
+    name, n_lines = source_name(path), 0
+    for piece in _any_pieces(path, name):
+        _check_zeros(piece, name, n_lines)
+        n_lines += piece.count(b"\n")
+        yield piece
+
+
+def _any_pieces(path: StrPath, name: str) -> Iterator[bytes]:
     if os.fspath(path) != STANDARD:
         with open(path, "rb") as file:
             yield from _contents(file.read, name, os.fstat(file.fileno()).st_size)
@@ -271,16 +308,24 @@ def write_pieces(path: StrPath, texts: Iterable[str]) -> None:
 
 
 def _checked(text: str) -> str:
+    if (place := text.find("\0")) >= 0:
+        raise ValueError(
+            f"a value contains a character of code 0, near {shown(_around(text, place))}; readers "
+            "would take the file for no text. Leave it out, or replace it by a blank."
+        )
     if "\r" not in text:
         return text
     place = text.replace("\r\n", "\n").find("\r")
     if place >= 0:
-        around = text[max(place - 20, 0) : place + 20]
         raise ValueError(
-            f"a value contains a carriage return, near {shown(around)}; readers would take it for "
-            "the end of a line. Replace it, for example by a blank."
+            f"a value contains a carriage return, near {shown(_around(text, place))}; readers "
+            "would take it for the end of a line. Replace it, for example by a blank."
         )
     return text
+
+
+def _around(text: str, place: int) -> str:
+    return text[max(place - 20, 0) : place + 20]
 
 
 def blocks(text: str, first: int = 1, blanks: str = "") -> Iterator[tuple[int, list[str], str]]:
