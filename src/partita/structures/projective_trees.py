@@ -16,7 +16,7 @@ from partita.structures.charts import Blocks, Charts, Fill, unread
 from partita.structures.counting import count_projective_trees
 from partita.structures.trees import Trees
 
-N_CHARTS = 8
+N_CHARTS = 6
 """Numbers in the charts of `kernels.projective.scaled` for each arc."""
 
 

@@ -4,13 +4,33 @@ The recursion of `projective.scaled` with maxima in place of sums and sums in pl
 back-pointers: on the way back the split that attains the maximum is looked for again, O(n) a word.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from partita.kernels.jit import kernel, pasted, step
-from partita.kernels.projective.side_by_side import layout
 from partita.kernels.projective.tiles import store_both
 from partita.kernels.simd.lanes import N_LANES, broadcast, load, maximum, store
 from partita.kernels.trees.side_by_side import fill_lanes
+
+
+class BestLayout(NamedTuple):
+    """As `projective.side_by_side.ChartLayout`; halves have squares of their own, stored twice."""
+
+    weight: int
+    right: int
+    left: int
+    arc: int
+    end: int
+    stride: int
+    n_words: int
+
+
+@pasted
+def layout(n_words):
+    """The layout of a group whose longest sentence has `n_words` words."""
+    size = (n_words + 1) * (n_words + 1) * N_LANES
+    return BestLayout(0, size, 2 * size, 3 * size, 4 * size, (n_words + 1) * N_LANES, n_words)
 
 
 @step
@@ -113,7 +133,7 @@ def argmax(scores, part_offsets, word_offsets, n_words, order, single_root, stac
     for group in range(0, len(order), N_LANES):
         end = min(group + N_LANES, len(order))
         at = layout(n_words[order[end - 1]])
-        charts, totals = np.empty(at.arc_to), np.empty(at.stride)
+        charts, totals = np.empty(at.end), np.empty(at.stride)
         fill_lanes(scores, part_offsets, n_words, order, group, at, -np.inf, charts)
         best_spans(charts, at, single_root, totals)
         for index in range(end - group):

@@ -11,7 +11,7 @@ with right[i, i] = left[i, i] = 1, i < j. Every projective tree is counted once.
 trees is right[0, n]; with a single root, pair[0, j] is left[1, j] alone.
 
 A number below 2^-1022 becomes 0 on the way, which loses at most 2^-1022 times its outside value.
-Where these stay below `SAFE` everywhere the result stands; otherwise the sentence is reported as
+Where the sum of these stays below `SAFE` the result stands; otherwise the sentence is reported as
 unsafe and the caller takes `log`. A weight that becomes 0 is multiplied by a pair as well,
 which is at most the number of trees, fewer than `GROWTH`^n.
 
@@ -28,11 +28,16 @@ import math
 
 import numpy as np
 
-from partita.kernels.jit import kernel, step
+from partita.kernels.jit import inlined, kernel, step
 from partita.kernels.projective.side_by_side import filled, layout, write_arcs
 from partita.kernels.projective.tiles import (
+    add_product,
+    computed,
     inside_sums,
     inside_term,
+    kept,
+    latest,
+    neighbours,
     outside_left_sums,
     outside_left_term,
     outside_right_sums,
@@ -40,46 +45,79 @@ from partita.kernels.projective.tiles import (
     store_ahead,
     store_back,
 )
-from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, maximum, select, store
+from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, store
 from partita.kernels.trees.side_by_side import best_arcs, exponentiate, fill_lanes, total_best
 from partita.kernels.underflow import SAFE
 
 GROWTH = 6.75
 
 
-@step
+@inlined
 def close_inside(still, moved, at, i, j, pair, right, left):
-    """The last terms of the sums of one span: k = i, and the arcs between its ends."""
+    """The last terms of the sums of one span, the arcs between its ends; returns what was stored.
+
+    Arcs to the right and left, and right and left; see `tiles.computed`.
+    """
     charts = filled(still, moved)
     ahead, back = i * at.stride + j * N_LANES, j * at.stride + i * N_LANES
-    pair = pair + load(charts, at.left + back + N_LANES)
-    arc_right = load(still, at.weight + ahead) * pair
-    arc_left = load(still, at.weight + back) * pair
-    if moved is not None:
-        arc_right = fma(load(still, at.arc + ahead), load(moved, at.weight + ahead), arc_right)
-        arc_left = fma(load(still, at.arc + back), load(moved, at.weight + back), arc_left)
+    weight_right, weight_left = load(still, at.weight + ahead), load(still, at.weight + back)
+    if moved is None:
+        arc_right, arc_left = weight_right * pair, weight_left * pair
+    else:
+        changed = load(still, at.arc + ahead) * load(moved, at.weight + ahead)
+        arc_right, right = fma(weight_right, pair, changed), right + changed
+        changed = load(still, at.arc + back) * load(moved, at.weight + back)
+        arc_left, left = fma(weight_left, pair, changed), left + changed
+    # Not arc_right + right, which would have to wait for the arc.
+    right, left = fma(weight_right, pair, right), fma(weight_left, pair, left)
     store(charts, at.arc + ahead, arc_right)
     store(charts, at.arc + back, arc_left)
-    store_ahead(charts, at.right, at, i, j, right + arc_right)
-    store_back(charts, at.left, at, i, j, left + arc_left)
+    store(charts, at.right + ahead, right)
+    store(charts, at.left + back, left)
+    return (
+        computed(still, moved, at.arc + ahead, arc_right),
+        computed(still, moved, at.arc + back, arc_left),
+        computed(still, moved, at.right + ahead, right),
+        computed(still, moved, at.left + back, left),
+    )
 
 
-@step
+@inlined
 def inside_tile(still, moved, at, i, j):
-    """The four spans of a tile; those above and on the right also need their neighbours in it."""
+    """The four spans of a tile; those above and on the right also need their neighbours in it.
+
+    These come in registers: from memory they would come late, and nobody has anything else to do.
+    """
     pairs, rights, lefts = inside_sums(still, moved, at, i, j)
-    close_inside(still, moved, at, i + 1, j, pairs[2], rights[2], lefts[2])
-    pair, right, left = inside_term(still, moved, at, i, j, i + 1, pairs[0], rights[0], lefts[0])
-    close_inside(still, moved, at, i, j, pair, right, left)
-    pair, right, left = inside_term(
-        still, moved, at, i + 1, j + 1, j, pairs[3], rights[3], lefts[3]
+    arc_i, right_i, left_i = neighbours(still, moved, at, i)
+    arc_j, right_j, _ = neighbours(still, moved, at, j)
+    behind = kept(still, moved, at.left + j * at.stride + (i + 2) * N_LANES)
+    behind_next = kept(still, moved, at.left + (j + 1) * at.stride + (i + 2) * N_LANES)
+
+    arc_right, arc_left, right, left = close_inside(
+        still, moved, at, i + 1, j, pairs[2] + latest(moved, behind), rights[2], lefts[2]
     )
-    close_inside(still, moved, at, i + 1, j + 1, pair, right, left)
-    pair, right, left = inside_term(
-        still, moved, at, i, j + 1, i + 1, pairs[1], rights[1], lefts[1]
-    )
-    pair, right, left = inside_term(still, moved, at, i, j + 1, j, pair, right, left)
-    close_inside(still, moved, at, i, j + 1, pair, right, left)
+    above_arc, _, above_right, above_left = close_inside(
+        still, moved, at, i, j,
+        add_product(moved, right_i, behind, pairs[0]) + latest(moved, left),
+        add_product(moved, arc_i[0], right, rights[0]),
+        add_product(moved, left_i, arc_left, lefts[0]),
+    )  # fmt: skip
+    _, beside_arc, beside_right, beside_left = close_inside(
+        still, moved, at, i + 1, j + 1,
+        (pairs[3] + latest(moved, behind_next)) + latest(moved, right),
+        add_product(moved, arc_right, right_j, rights[3]),
+        add_product(moved, left, arc_j[1], lefts[3]),
+    )  # fmt: skip
+    pair = add_product(moved, right_i, behind_next, pairs[1])
+    right = add_product(moved, arc_i[0], beside_right, rights[1])
+    left = add_product(moved, left_i, beside_arc, lefts[1])
+    close_inside(
+        still, moved, at, i, j + 1,
+        (pair + latest(moved, above_right)) + latest(moved, beside_left),
+        add_product(moved, above_arc, right_j, right),
+        add_product(moved, above_left, arc_j[1], left),
+    )  # fmt: skip
 
 
 @step
@@ -92,7 +130,7 @@ def inside_words(still, moved, at):
         store(charts, at.right + cell, one)
         store(charts, at.left + cell, one)
     for i in range(at.n_words - 1, 0, -2):
-        close_inside(still, moved, at, i, i + 1, zero, zero, zero)
+        close_inside(still, moved, at, i, i + 1, one, zero, zero)
         for j in range(i + 2, at.n_words, 2):
             inside_tile(still, moved, at, i, j)
 
@@ -119,20 +157,22 @@ def inside_root(still, moved, at, single_root, totals):
         store_back(charts, at.left, at, 0, j, zero)
 
 
-@step
+@inlined
 def close_outside(still, moved, at, i, j, right, left, arc_right, arc_left, limit):
-    """The last terms of the sums of one span; `limit` becomes infinite where they are not safe."""
+    """The last terms of the sums of one span; returns right, left and pair, and the new `limit`.
+
+    The sum of all, which is infinite or not-a-number where one is.
+    """
     charts = filled(still, moved)
     ahead, back = i * at.stride + j * N_LANES, j * at.stride + i * N_LANES
     arc_right, arc_left = arc_right + right, arc_left + left
     store(charts, at.outer_arc + ahead, arc_right)
     store(charts, at.outer_arc + back, arc_left)
-    store_ahead(charts, at.outer_right, at, i, j, right)
-    store_back(charts, at.outer_left, at, i, j, left)
+    store(charts, at.outer_right + ahead, right)
+    store(charts, at.outer_left + back, left)
     if moved is None:
-        # No other outside value of the span is larger; not-a-number counts as infinite.
-        largest = arc_right + arc_left
-        limit = select(largest < SAFE, maximum(largest, limit), np.inf)
+        # No other outside value of the span is larger.
+        limit = limit + (arc_right + arc_left)
     else:
         direction = load(moved, at.weight + ahead)
         arc_right = fma(load(still, at.outer_arc + ahead), direction, arc_right)
@@ -140,33 +180,50 @@ def close_outside(still, moved, at, i, j, right, left, arc_right, arc_left, limi
         arc_left = fma(load(still, at.outer_arc + back), direction, arc_left)
     pair = load(still, at.weight + back) * arc_left
     pair = fma(load(still, at.weight + ahead), arc_right, pair)
-    store_ahead(charts, at.outer_pair, at, i, j, pair)
-    return limit
+    store(charts, at.outer_pair + ahead, pair)
+    return (
+        computed(still, moved, at.outer_right + ahead, right),
+        computed(still, moved, at.outer_left + back, left),
+        computed(still, moved, at.outer_pair + ahead, pair),
+        limit,
+    )
 
 
-@step
+@inlined
 def outside_tile(still, moved, at, i, j, limit):
     """The four spans of a tile, the widest first; the others also need their neighbours in it."""
     rights, lefts, aheads = outside_right_sums(still, moved, at, i, j)
     rights, lefts, backs = outside_left_sums(still, moved, at, i, j, rights, lefts)
-    limit = close_outside(
+    arc_i, _, left_i = neighbours(still, moved, at, i)
+    arc_j, right_j, _ = neighbours(still, moved, at, j)
+
+    right, left, pair, limit = close_outside(
         still, moved, at, i, j + 1, rights[1], lefts[1], aheads[1], backs[1], limit
     )
-    right, left, ahead = outside_right_term(
-        still, moved, at, i, j, j + 1, rights[0], lefts[0], aheads[0]
-    )
-    limit = close_outside(still, moved, at, i, j, right, left, ahead, backs[0], limit)
-    right, left, back = outside_left_term(
-        still, moved, at, i + 1, j + 1, i, rights[3], lefts[3], backs[3]
-    )
-    limit = close_outside(still, moved, at, i + 1, j + 1, right, left, aheads[3], back, limit)
-    right, left, back = outside_left_term(
-        still, moved, at, i + 1, j, i, rights[2], lefts[2], backs[2]
-    )
-    right, left, ahead = outside_right_term(
-        still, moved, at, i + 1, j, j + 1, right, left, aheads[2]
-    )
-    return close_outside(still, moved, at, i + 1, j, right, left, ahead, back, limit)
+    before_right, before_left, before_pair, limit = close_outside(
+        still, moved, at, i, j,
+        rights[0] + latest(moved, pair),
+        add_product(moved, left, arc_j[1], lefts[0]),
+        add_product(moved, right, right_j, aheads[0]),
+        backs[0], limit,
+    )  # fmt: skip
+    below_right, below_left, below_pair, limit = close_outside(
+        still, moved, at, i + 1, j + 1,
+        add_product(moved, right, arc_i[0], rights[3]),
+        lefts[3] + latest(moved, pair),
+        aheads[3],
+        add_product(moved, left, left_i, backs[3]), limit,
+    )  # fmt: skip
+    right = add_product(moved, before_right, arc_i[0], rights[2])
+    left = lefts[2] + latest(moved, before_pair)
+    _, _, _, limit = close_outside(
+        still, moved, at, i + 1, j,
+        right + latest(moved, below_pair),
+        add_product(moved, below_left, arc_j[1], left),
+        add_product(moved, below_right, right_j, aheads[2]),
+        add_product(moved, before_left, left_i, backs[2]), limit,
+    )  # fmt: skip
+    return limit
 
 
 @step
@@ -183,13 +240,13 @@ def outside_words(still, moved, at, limit):
             )
         for k in range(i):
             right, left, back = outside_left_term(still, moved, at, i, i + 1, k, right, left, back)
-        limit = close_outside(still, moved, at, i, i + 1, right, left, ahead, back, limit)
+        _, _, _, limit = close_outside(still, moved, at, i, i + 1, right, left, ahead, back, limit)
     return limit
 
 
 @step
 def outside_root(still, moved, at, single_root, seeds):
-    """Row 0, from the outside values `seeds` of the whole sentences; returns the largest value.
+    """Row 0, from the outside values `seeds` of the whole sentences; returns their sum.
 
     These seeds do not move, since the direction is centred.
     """
@@ -209,7 +266,7 @@ def outside_root(still, moved, at, single_root, seeds):
         store(charts, at.outer_arc + cell, arc)
         store_back(charts, at.outer_left, at, 0, j, zero)
         if moved is None:
-            limit = select(arc < SAFE, maximum(arc, limit), np.inf)
+            limit = limit + arc
         else:
             arc = fma(load(still, at.outer_arc + cell), load(moved, at.weight + cell), arc)
         store_ahead(charts, at.outer_pair, at, 0, j, load(still, at.weight + cell) * arc)

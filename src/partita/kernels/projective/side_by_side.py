@@ -2,9 +2,10 @@
 
 A chart is a square of lanes over positions 0 .. n, as in `trees.side_by_side`. What belongs to a
 span is stored at [i, j] if it grows to the right, and at [j, i] if it grows to the left; what
-belongs to an arc at [head, modifier]. All charts of a group have the same size: that
-of its longest sentence, rounded up to an even number of words, since spans are computed in tiles of
-two by two.
+belongs to an arc at [head, modifier]. So halves that grow to the right share a square with those
+that grow to the left: on its diagonal both are the same. All charts of a group have the same size:
+that of its longest sentence, rounded up to an even number of words, since spans are computed in
+tiles of two by two.
 """
 
 from typing import NamedTuple
@@ -53,7 +54,7 @@ def layout(n_words):
     n_words = (n_words + 1) // 2 * 2
     size = (n_words + 1) * (n_words + 1) * N_LANES
     return ChartLayout(
-        0, size, 2 * size, 3 * size, 4 * size, 4 * size, 5 * size, 6 * size, 7 * size, 8 * size,
+        0, size, size, 2 * size, 3 * size, 3 * size, 3 * size, 4 * size, 5 * size, 6 * size,
         (n_words + 1) * N_LANES, n_words,
     )  # fmt: skip
 

@@ -6,12 +6,13 @@ columns are read as fast as rows, and a second, transposed copy of each chart wo
 writing it costs (a sixth of all). Two rows with two columns give four products for four
 loads; three charts are summed at once, so that twelve sums are under way: enough to hide the
 latency of fma, and with the four operands as many as there are vector registers (16). Three by
-three tiles would have no place for their operands.
+three tiles would have no place for their operands. What the spans of a tile need of each other
+stays in registers: half of the time went into waiting for it to come back from memory.
 
 Sums with `moved` charts are those of the derivative, moved * still + still * moved.
 """
 
-from partita.kernels.jit import pasted, step
+from partita.kernels.jit import inlined, pasted, step
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, store
 
 
@@ -229,6 +230,46 @@ def add_outside_left_term(outer, inner, at, i, j, k, right, left, arc_left):
         load(outer, at.outer_left + column + start), load(inner, at.left + row + start), arc_left
     )
     return right, left, arc_left
+
+
+@inlined
+def computed(still, moved, cell, value):
+    """A number that has just been computed, and its derivative: (number, None) without `moved`."""
+    if moved is None:
+        return value, None
+    return load(still, cell), value
+
+
+@inlined
+def kept(still, moved, cell):
+    """The same of what is in the charts."""
+    if moved is None:
+        return load(still, cell), None
+    return load(still, cell), load(moved, cell)
+
+
+@inlined
+def neighbours(still, moved, at, i):
+    """Of the words i and i + 1: both arcs between them, right and left."""
+    ahead, back = i * at.stride + (i + 1) * N_LANES, (i + 1) * at.stride + i * N_LANES
+    arcs = kept(still, moved, at.arc + ahead), kept(still, moved, at.arc + back)
+    return arcs, kept(still, moved, at.right + ahead), kept(still, moved, at.left + back)
+
+
+@inlined
+def latest(moved, value):
+    """Of a number and its derivative the one that is being computed."""
+    if moved is None:
+        return value[0]
+    return value[1]
+
+
+@inlined
+def add_product(moved, a, b, total):
+    """total + a b, or total + (a b)'."""
+    if moved is None:
+        return fma(a[0], b[0], total)
+    return fma(a[1], b[0], fma(a[0], b[1], total))
 
 
 @pasted
