@@ -164,10 +164,10 @@ def test_scores_that_cannot_be_added_up_are_an_error():
 
 def test_a_distribution_says_what_it_is():
     p = pt.LinearChain([np.zeros((2, 2)), np.zeros((1, 2))], TABLE)
-    assert repr(p) == "LinearChain(2 sentences of 1 to 2 words, 2 tags)"
-    assert repr(pt.SpanningTree(np.zeros((4, 4)))) == "SpanningTree(3 words)"
+    assert repr(p) == "LinearChain(2 sentences of 1 to 2 words, 2 tags, 14 parts)"
+    assert repr(pt.SpanningTree(np.zeros((4, 4)))) == "SpanningTree(3 words, 16 parts)"
     labelled = pt.ProjectiveTree(np.zeros((2, 2, 3)), labelled=True)
-    assert repr(labelled) == "ProjectiveTree(1 word, 3 labels)"
+    assert repr(labelled) == "ProjectiveTree(1 word, 3 labels, 12 parts)"
     graph = pt.Hypergraph(heads=[0, 1, 2, 2], tails=[[], [], [0, 1], [1, 1]], root=2)
     forest = pt.HypergraphDistribution(graph, np.zeros(4))
     assert repr(forest) == "HypergraphDistribution(1 forest, 4 edges)"

@@ -21,11 +21,14 @@ class Converting:
 class Lending:
     """And by the new one alone."""
 
+    def __init__(self, values=ARCS):
+        self.values = values
+
     def __dlpack__(self, **options):
-        return ARCS.__dlpack__(**options)
+        return self.values.__dlpack__(**options)
 
     def __dlpack_device__(self):
-        return ARCS.__dlpack_device__()
+        return self.values.__dlpack_device__()
 
 
 FORMS = {
@@ -45,6 +48,24 @@ def test_arrays_of_other_libraries_are_scores(kind, form):
     assert found.log_partition == expected.log_partition
     np.testing.assert_array_equal(found.marginals, expected.marginals)
     np.testing.assert_array_equal(kind([FORMS[form]()] * 2).marginals[1], expected.marginals)
+
+
+def test_a_table_for_all_sentences_is_lent():
+    unary, table = np.arange(8.0).reshape(4, 2), np.eye(2)
+    p = pt.LinearChain([Lending(unary), Lending(unary[:2])], Lending(table))
+    expected = pt.LinearChain([unary, unary[:2]], table)
+    np.testing.assert_array_equal(p.log_partition, expected.log_partition)
+    np.testing.assert_array_equal(p.marginals.pairwise, expected.marginals.pairwise)
+
+
+def test_a_mask_is_not_lost():
+    masked = np.ma.masked_array(ARCS, mask=ARCS > 1.0)
+    with pytest.raises(ValueError, match=r"arcs is a masked array.*arcs.filled\(-np.inf\)"):
+        pt.SpanningTree(masked)
+    filled = pt.SpanningTree(masked.filled(-np.inf))
+    assert filled.log_partition < pt.SpanningTree(ARCS).log_partition
+    nothing = np.ma.masked_array(ARCS)
+    assert pt.SpanningTree(nothing).log_partition == pt.SpanningTree(ARCS).log_partition
 
 
 def test_results_go_to_other_libraries_without_a_copy():

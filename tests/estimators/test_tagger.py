@@ -110,7 +110,9 @@ def test_feature_dictionaries():
     assert any(name.startswith("word:") for name, _ in strengths)
     with pytest.raises(ValueError, match="words came; this model was trained on dictionaries"):
         found.predict(WORDS)
-    with pytest.raises(ValueError, match="templates .* came with dictionaries or lists of features"):
+    with pytest.raises(
+        ValueError, match="templates .* came with dictionaries or lists of features"
+    ):
         Tagger(features=SIMPLE).fit(as_dicts(WORDS), TAGS)
 
 

@@ -47,22 +47,23 @@ def n_choices_of(structures: Structures) -> int | None:
 
 
 def described(p: "ShapedDistribution") -> str:
-    """What a distribution is over: sentences, words, tags or labels."""
+    """What a distribution is over: sentences, words, tags or labels, and parts."""
     structures = p.structures
     lengths = structures.n_words
     kind = "tags" if hasattr(structures, "n_tags") else "labels"
     n_choices = n_choices_of(structures)
     choices = f", {n_choices} {kind}" if n_choices else ""
+    parts = f", {structures.n_parts} parts"
     if not lengths.any():
         return f"{_counted(len(lengths), 'forest')}, {structures.n_parts} edges"
     if len(lengths) == 1 and p.names is not None:
         text = " ".join(p.names.words[0])
         return (text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}...") + choices
     if len(lengths) == 1:
-        return _counted(int(lengths[0]), "word") + choices
+        return _counted(int(lengths[0]), "word") + choices + parts
     low, high = int(lengths.min()), int(lengths.max())
     sizes = _counted(low, "word") if low == high else f"{low} to {high} words"
-    return f"{len(lengths)} sentences of {sizes}{choices}"
+    return f"{len(lengths)} sentences of {sizes}{choices}{parts}"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -30,6 +30,12 @@ def number_array(name: str, values: Any, expected: str) -> FloatArray:
             f"it leaves out mean; expected {expected}. Give {name}.toarray(), with -inf in the "
             "cells that are forbidden."
         )
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} is a masked array, whose mask would be lost; expected {expected}. Give "
+            f"{name}.filled(-np.inf) if what is masked is forbidden, or say by mask= which words "
+            "of a padded batch are there."
+        )
     is_foreign = hasattr(values, "__dlpack__") and not hasattr(values, "__array__")
     try:
         array = np.from_dlpack(values) if is_foreign else np.asarray(values)

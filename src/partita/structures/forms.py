@@ -183,8 +183,10 @@ def recognise(
     for _, value, others in [] if shapes else scores[1:]:
         # Of an empty batch an array that came once knows the sizes.
         is_one_each = is_list(value, others.n_dimensions)
-        sizes = sizes if is_one_each else sizes | _sizes(name, (np.shape(value),), others)
-    once = tuple([_came_once(kind, value, axes) for _, value, axes in scores])
+        sizes = (
+            sizes if is_one_each else sizes | _sizes(name, (shape_of(name, value, others),), others)
+        )
+    once = tuple([_came_once(kind, name, value, axes) for name, value, axes in scores])
     if n_words is None and mask is None:
         return Given(Form(kind, n_padded, once), lengths, sizes)
     if kind != "padded":
@@ -262,10 +264,12 @@ def _sizes(name: str, shapes: tuple[tuple[int, ...], ...], axes: Axes) -> dict[s
     return sizes
 
 
-def _came_once(kind: Kind, value: Any, axes: Axes) -> bool:
+def _came_once(kind: Kind, name: str, value: Any, axes: Axes) -> bool:
     """Whether an array without axes along words came once for all sentences."""
-    is_one_each = kind == "list" and is_list(value, axes.n_dimensions)
-    return not is_one_each and _is_once(kind, np.ndim(value), axes)
+    if axes.n_axes or (kind == "list" and is_list(value, axes.n_dimensions)):
+        return False
+    # Not `np.ndim`, which knows nothing of what has `__dlpack__` alone.
+    return _is_once(kind, len(shape_of(name, value, axes)), axes)
 
 
 def _is_once(kind: Kind, n_axes: int, axes: Axes) -> bool:
