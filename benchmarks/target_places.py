@@ -320,11 +320,9 @@ def main():
     table = Table(f"Multi30k, at most {options.words} words, {len(pairs):,} pairs to learn from")
     for name, kind in (("own features", ItgFamily), ("and places in the target", PlacedFamily)):
         family, began = kind(lexicon, N_BITS, Bound.fitted(*pairs.lengths)), time.process_time()
-        found = learn_latent(family, pairs, None, lambda n, f=family: way(runs, f, n))
+        found = learn_latent(family, pairs, None, lambda n, f=family: way(runs, f, n), runs)
         spent, weights = time.process_time() - began, found.training.weights
-        judges = [
-            family.encode(*pair) for pair in zip(held_out.source, held_out.target, strict=True)
-        ]
+        judges = family.encode(held_out.source, held_out.target)
         reached = [p for p, here in zip(judges, family.are_reachable(judges), strict=True) if here]
         losses = [-family.log_prob(pair, weights) for pair in reached]
         answers = [translated(family, weights, words) for words in held_out.source]

@@ -50,7 +50,7 @@ def family(generative):
 
 
 def batch_of(family, places):
-    pairs = [family.encode(SOURCE[k], TARGET[k]) for k in places]
+    pairs = [family.encode_pair(SOURCE[k], TARGET[k]) for k in places]
     return family.batch(pairs), pairs
 
 

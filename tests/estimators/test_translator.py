@@ -101,7 +101,7 @@ def test_a_sentence_has_one_translation_wherever_it_stands(itg):
 
 def test_the_gradient_is_that_of_the_loss(itg):
     family = itg.model_.family
-    pairs = [family.encode(x, y) for x, y in zip(*(side[:5] for side in bitext()), strict=True)]
+    pairs = family.encode(*(side[:5] for side in bitext()))
     assert family.are_reachable(pairs).all()
     corpus = pair_corpus(family, pairs, None, 1)
     rng = np.random.default_rng(0)
@@ -118,10 +118,35 @@ def test_the_gradient_is_that_of_the_loss(itg):
 def test_the_loss_is_minus_the_log_probability(itg):
     source, target = bitext()
     family = itg.model_.family
-    pairs = [family.encode(x, y) for x, y in zip(source, target, strict=True)]
-    corpus = pair_corpus(family, pairs, None, 1)
+    corpus = pair_corpus(family, family.encode(source, target), None, 1)
     expected = -itg.log_prob(source, target).sum()
     np.testing.assert_allclose(corpus.value(itg.model_.weights), expected, **CLOSE)
+
+
+def test_pairs_are_encoded_together_as_each_alone(itg):
+    family = itg.model_.family
+    # Words that nobody knows, an empty side, and a word whose copy is not its equal.
+    source = [["la", "fleur", "X"], [], ["X"], ["Y", "la", "Y"], ["verte"]]
+    target = [["the", "X"], [], ["Y"], ["Y", "the"], ["green", "X"]]
+    together = family.encode(source, target)
+    rng, alone = np.random.default_rng(0), [*map(family.encode_pair, source, target)]
+    weights = rng.normal(size=len(family.first_weights()))
+    every = SourceRuleFeatures([pair.source.rules for pair in together], family.n_bits)
+    parts, gradient = rng.normal(size=every.n_parts), np.zeros(len(weights))
+    each = np.split(parts, np.cumsum([pair.source.parts.n_parts for pair in together])[:-1])
+    scores = []
+    for one, other, slopes in zip(together, alone, each, strict=True):
+        np.testing.assert_array_equal(one.target, other.target)
+        assert one.source.parts.links.is_same(other.source.parts.links)
+        assert one.source.parts.insertions.is_same(other.source.parts.insertions)
+        features = SourceRuleFeatures([other.source.rules], family.n_bits)
+        scores.append(features.scores(weights))
+        features.add_gradient(slopes, gradient)
+    np.testing.assert_array_equal(every.scores(weights), np.concatenate(scores))
+    np.testing.assert_array_equal(every.gradient(parts), gradient)
+    assert family.are_reachable(together).tolist() == [
+        bool(family.are_reachable([pair])[0]) for pair in alone
+    ]
 
 
 def test_features_are_a_linear_map_and_its_transpose(itg):

@@ -21,7 +21,7 @@ from partita.training.mini_batches import BlockSteps, ColumnSteps, mini_batches
 from partita.training.optimisers import SGD, AdaGrad, Adam, CorpusProblem
 from partita.training.penalties import Penalty
 from partita.training.shards import StoredBatches
-from partita.training.support import BatchColumns
+from partita.training.support import BatchColumns, find_support
 from small_corpora import N_WEIGHTS, chain_batches
 
 
@@ -42,6 +42,13 @@ def passes(corpus, optimiser, penalty):
     for _ in range(3):
         state = optimiser.step(problem, state)
     return state
+
+
+def test_threads_find_the_same_support():
+    maps = [AnyFeatures(batch.features) for batch in chain_batches()]
+    one, three = (find_support(maps, N_WEIGHTS, n_threads) for n_threads in (1, 3))
+    np.testing.assert_array_equal(one.visits, three.visits)
+    assert [bits.tolist() for bits in one.bits] == [bits.tolist() for bits in three.bits]
 
 
 PENALTIES = [Penalty(), Penalty(l2=1.0), Penalty(l1=0.5, l2=0.1)]

@@ -1,16 +1,17 @@
 """Features of translation rules: from weights to the scores of a sentence's parts, and back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partita.arrays import FloatArray, IntArray
 from partita.features.base import FeatureMap
+from partita.grammars.choices import joined_offsets
 from partita.grammars.source_parts import SourceParts
 from partita.kernels.features import translation as kernels
-from partita.structures.batch import offsets, pieces
+from partita.structures.batch import offsets
 
 FIRST_VALUES = {
     "log t(y | x) of a link": 0.5,
@@ -66,8 +67,8 @@ class SourceRuleFeatures(FeatureMap):
     """
 
     def __init__(self, rules: Sequence[SourceRules], n_bits: int) -> None:
-        self.rules = tuple(rules)
-        self.n_bits = n_bits
+        self._given = _laid_end_to_end(rules)
+        self._shift = np.uint32(32 - n_bits)
         self.n_weights = n_weights(n_bits)
         sizes = [each.parts.n_parts for each in rules]
         self._offsets = offsets(np.array(sizes, dtype=np.int64))
@@ -75,19 +76,34 @@ class SourceRuleFeatures(FeatureMap):
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """The scores of the parts."""
-        for rules, scores in zip(self.rules, pieces(out, self._offsets), strict=True):
-            kernels.add_scores(weights, *self._given(rules), scores)
+        kernels.add_scores(weights, self._given, self._offsets, self._shift, out)
 
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
         """Adds to the gradient of the weights."""
-        for rules, gradient in zip(self.rules, pieces(score_gradient, self._offsets), strict=True):
-            kernels.add_gradient(gradient, *self._given(rules), out)
+        kernels.add_gradient(score_gradient, self._given, self._offsets, self._shift, out)
 
-    def _given(self, rules: SourceRules) -> tuple[Any, ...]:
-        """What features look at: one call a sentence, most of which needs no interpreter."""
-        parts = rules.parts
-        links = parts.links.offsets, rules.link_words, rules.link_kinds, rules.link_values
-        insertions = parts.insertions.offsets, parts.insertions.words
-        kinds = rules.insertion_kinds, rules.insertion_values
-        shift = np.uint32(32 - self.n_bits)
-        return rules.words, rules.classes, links, (*insertions, *kinds), parts.longest, shift
+
+def _laid_end_to_end(rules: Sequence[SourceRules]) -> kernels.JoinedRules:
+    """What features look at, of all sentences: one call needs no interpreter between them."""
+
+    def numbers(each: Iterable[IntArray]) -> NDArray[np.int32]:
+        return np.concatenate([np.zeros(0, dtype=np.int32), *each]).astype(np.int32)
+
+    links, insertions = (
+        [each.parts.links for each in rules],
+        [each.parts.insertions for each in rules],
+    )
+    return kernels.JoinedRules(
+        numbers(each.words for each in rules),
+        numbers(each.classes for each in rules),
+        np.array([each.parts.longest for each in rules], dtype=np.int64),
+        offsets(np.array([each.n_groups for each in links], dtype=np.int64)),
+        joined_offsets([each.offsets for each in links]),
+        numbers(each.link_words for each in rules),
+        numbers(each.link_kinds for each in rules),
+        np.concatenate([np.zeros((0, 3)), *(each.link_values for each in rules)]),
+        joined_offsets([each.offsets for each in insertions]),
+        numbers(each.words for each in insertions),
+        numbers(each.insertion_kinds for each in rules),
+        np.concatenate([np.zeros((0, 1)), *(each.insertion_values for each in rules)]),
+    )

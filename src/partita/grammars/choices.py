@@ -33,6 +33,12 @@ class TargetChoices:
         """Number of leaves."""
         return len(self.offsets) - 1
 
+    def is_same(self, other: "TargetChoices") -> bool:
+        """The same words at the same leaves."""
+        return np.array_equal(self.offsets, other.offsets) and np.array_equal(
+            self.words, other.words
+        )
+
     def log_sums(self, scores: FloatArray) -> FloatArray:
         """log sum exp of the scores of each group, (n_groups,); -inf for a group without words."""
         sums = np.full(self.n_groups, -np.inf)
@@ -60,8 +66,17 @@ class TargetChoices:
 def joined(choices: Sequence[TargetChoices]) -> TargetChoices:
     """The groups of several, one after the other."""
     words = [np.zeros(0, dtype=np.int64), *(each.words for each in choices)]
-    sizes = [np.zeros(0, dtype=np.int64), *(np.diff(each.offsets) for each in choices)]
-    return TargetChoices(np.concatenate(words), offsets_of(np.concatenate(sizes)))
+    offsets = joined_offsets([each.offsets for each in choices])
+    return TargetChoices(np.concatenate(words), offsets)
+
+
+def joined_offsets(each: Sequence[IntArray]) -> IntArray:
+    """Where groups begin if the words of several are laid end to end, and the end.
+
+    >>> joined_offsets([np.array([0, 2, 3]), np.array([0, 4])])
+    array([0, 2, 3, 7])
+    """
+    return offsets_of(np.concatenate([np.zeros(0, dtype=np.int64), *map(np.diff, each)]))
 
 
 def ranges(starts: IntArray, ends: IntArray) -> IntArray:

@@ -11,10 +11,10 @@ from typing import Self
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
-from partita.grammars.choices import joined, ranges
+from partita.grammars.choices import joined, joined_offsets
 from partita.grammars.forest import EmptyForestError
 from partita.grammars.source_parts import SourceParts, Topology
-from partita.kernels.bitext import itg_lengths, itg_outside, source_pairs
+from partita.kernels.bitext import itg_lengths, itg_outside, source_pairs, source_targets
 from partita.structures.base import Best, Inference, Structure, Structures
 from partita.structures.batch import offsets, pieces
 from partita.structures.tied_forests import TiedForest, TiedForests
@@ -112,15 +112,20 @@ class SourcePairs(SourceStructures):
         super().__init__(sources)
         self.targets = tuple(np.asarray(target, dtype=np.int64) for target in targets)
         self.n_target = np.array([len(target) for target in self.targets], dtype=np.int64)
-        found = [
-            np.concatenate([places.ravel() for places in source.places(target)])
-            for source, target in zip(self.sources, self.targets, strict=True)
-        ]
-        # Four bytes each: there are as many as a pair has cells, twice.
-        self._gathered = np.concatenate([np.zeros(0), *found]).astype(np.int32)
-        self._gathered_offsets = offsets(np.array([len(each) for each in found], dtype=np.int64))
         bounds = [_bounds(source)[1:4] + (source.first_split,) for source in self.sources]
         self._bounds = np.array(bounds, dtype=np.int64).reshape(-1, 4)
+        self._gathered_offsets = offsets((2 * self.n_words + 1) * self.n_target)
+        # Four bytes each: there are as many as a pair has cells, twice.
+        self._gathered = np.empty(self._gathered_offsets[-1], dtype=np.int32)
+        links, insertions = (
+            joined([getattr(source, name) for source in self.sources])
+            for name in ("links", "insertions")
+        )
+        words = np.concatenate([np.zeros(0, dtype=np.int64), *self.targets])
+        source_pairs.find(
+            (links.words, links.offsets, insertions.words, insertions.offsets),
+            self.n_words, self._bounds, words, self.n_target, self._gathered,
+        )  # fmt: skip
         self._is_short = self.n_target <= [source.longest for source in self.sources]
 
     def is_same_set(self, other: Self) -> bool:
@@ -133,7 +138,7 @@ class SourcePairs(SourceStructures):
         Where all scores are 0, weights are 1 or 0 and sums are whole numbers: nothing underflows.
         """
         zeros, scratch = np.zeros((2, self.n_parts))
-        log_partition, _, safe = self._sums(zeros)
+        log_partition, _, safe = self._sums(zeros, with_counts=False)
         found: BoolArray = self._is_short & (log_partition > -np.inf)
         is_long = self.n_words + self.n_target > MOST_COUNTED
         for index in np.flatnonzero(is_long & ~safe & self._is_short).tolist():
@@ -141,7 +146,9 @@ class SourcePairs(SourceStructures):
             found[index] = self._by_forest(index, zeros[mine], scratch[mine]) > -np.inf
         return found
 
-    def _sums(self, scores: FloatArray) -> tuple[FloatArray, Callable[..., None], BoolArray]:
+    def _sums(
+        self, scores: FloatArray, *, with_counts: bool = True
+    ) -> tuple[FloatArray, Callable[..., None], BoolArray]:
         """Matrix products over target boundaries, see `kernels.bitext.itg_scaled`.
 
         Log-partitions but for lengths, how counts become marginals, and which of them stand.
@@ -152,7 +159,9 @@ class SourcePairs(SourceStructures):
         places = self._gathered, self._gathered_offsets, starts
         dense = np.empty(starts[-1])
         source_pairs.gather(scores, *shape, *places, dense)
-        log_partition, counts = np.empty(self.n_sentences), np.empty(len(dense))
+        log_partition, counts = np.empty(self.n_sentences), None
+        if with_counts:
+            counts = np.empty(len(dense))
         safe = np.empty(self.n_sentences, dtype=np.bool_)
         itg_outside.infer(
             dense, starts, self.n_words, self.n_target, True, log_partition, counts, safe
@@ -232,43 +241,30 @@ class SourceTargets(SourceStructures):
     def __init__(self, sources: Sequence[SourceParts]) -> None:
         super().__init__(sources)
         self.longest = np.array([each.longest for each in sources], dtype=np.int64)
-        self._links = joined([each.links for each in sources])
-        self._insertions = joined([each.insertions for each in sources])
+        links = joined_offsets([source.links.offsets for source in sources])
+        insertions = joined_offsets([source.insertions.offsets for source in sources])
         bounds = np.array([_bounds(each) for each in sources], dtype=np.int64).reshape(-1, 5)
-        self._parts = _blocks(self.part_offsets[:-1], bounds)
-        n, n_others = self.n_words, bounds[:, 4] - bounds[:, 3]
-        summed = np.column_stack([0 * n, n, 2 * n, 3 * n + 1, 3 * n + 1 + n_others])
-        self._summed_offsets = offsets(summed[:, -1])
-        self._summed = _blocks(self._summed_offsets[:-1], summed)
+        starts = offsets(3 * self.n_words + 1 + bounds[:, 4] - bounds[:, 3])
+        self._places = self.part_offsets, bounds, links, insertions, starts
 
     def is_same_set(self, other: Self) -> bool:
         """The same choices and the same longest targets."""
-        both = [(self._links, other._links), (self._insertions, other._insertions)]
+        both = zip(self.sources, other.sources, strict=False)
         return np.array_equal(self.longest, other.longest) and all(
-            np.array_equal(mine.words, its.words) and np.array_equal(mine.offsets, its.offsets)
-            for mine, its in both
+            own.links.is_same(its.links) and own.insertions.is_same(its.insertions)
+            for own, its in both
         )
 
     def infer(self, scores: FloatArray) -> Inference:
         """Convolutions over the number of target words, see `kernels.bitext.itg_lengths`."""
-        links, deletions, insertions, others = (scores[parts] for parts in self._parts)
-        summed = np.empty(self._summed_offsets[-1])
-        for places, values in zip(
-            self._summed,
-            (self._links.log_sums(links), deletions, self._insertions.log_sums(insertions), others),
-            strict=True,
-        ):
-            summed[places] = values
-        log_partition, counts = np.empty(self.n_sentences), np.empty(len(summed))
-        safe = np.empty(self.n_sentences, dtype=np.bool_)
-        shape = self._summed_offsets, self.n_words, self.longest
+        starts = self._places[-1]
+        shares, marginals = np.empty((2, self.n_parts))
+        summed, counts = np.empty((2, starts[-1]))
+        source_targets.gather(scores, *self._places, shares, summed)
+        log_partition, safe = np.empty(self.n_sentences), np.empty(self.n_sentences, dtype=np.bool_)
+        shape = starts, self.n_words, self.longest
         itg_lengths.infer(summed, *shape, True, log_partition, counts, safe)
-        found = [counts[places] for places in self._summed]
-        found[0] = self._links.spread(found[0], links)
-        found[2] = self._insertions.spread(found[2], insertions)
-        marginals = np.empty(self.n_parts)
-        for parts, values in zip(self._parts, found, strict=True):
-            marginals[parts] = values
+        source_targets.scatter(counts, shares, *self._places, marginals)
         for sentence in np.flatnonzero(~safe).tolist():
             mine = slice(*self.part_offsets[sentence : sentence + 2])
             tied = self._forest(self.sources[sentence])
@@ -308,12 +304,6 @@ def _bounds(source: SourceParts) -> tuple[int, int, int, int, int]:
         source.first_length,
         source.n_parts,
     )
-
-
-def _blocks(starts: IntArray, bounds: IntArray) -> list[IntArray]:
-    """The places of each block in all sentences together."""
-    ends = starts[:, np.newaxis] + bounds
-    return [ranges(ends[:, k], ends[:, k + 1]) for k in range(bounds.shape[1] - 1)]
 
 
 def _tied(forests: Sequence[TiedForest]) -> TiedForests:

@@ -1,7 +1,7 @@
 """Words as numbers, for models of translation: one vocabulary for each side of a bitext."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -44,6 +44,9 @@ class Numbered:
 
     def __getitem__(self, index: int) -> WordNumbers:
         return self.numbers[self.offsets[index] : self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[WordNumbers]:
+        return map(self.__getitem__, range(len(self)))
 
     @property
     def n_words(self) -> IntArray:

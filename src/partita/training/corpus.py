@@ -266,6 +266,10 @@ class Corpus(ABC):
         self.close()
 
 
+MOST_FINDING = 2
+"""Threads that look for which weights batches touch: each needs a vector as long as these."""
+
+
 class MemoryCorpus(Corpus):
     """Batches in this process, summed over by threads.
 
@@ -381,7 +385,8 @@ class MemoryCorpus(Corpus):
     @cached_property
     def support(self) -> Support:
         """Which weights each batch touches."""
-        return find_support((batch.features for batch in self.batches), self.n_weights)
+        maps = (batch.features for batch in self.batches)
+        return find_support(maps, self.n_weights, min(self.n_threads, MOST_FINDING))
 
     def close(self) -> None:
         """Nothing to give back: threads live for one pass."""

@@ -269,10 +269,13 @@ def _run(sweep: _Sweep, n_threads: int) -> None:
     if n_threads <= 1 or is_kept_thread():
         sweep.work(most_waiting=0)
         return
+    # This thread works, too: another would have to be woken, which takes as long as a small batch.
     futures = [
-        kept_pool(n_threads).submit(_work_or_stop, sweep, 2 * n_threads) for _ in range(n_threads)
+        kept_pool(n_threads).submit(_work_or_stop, sweep, 2 * n_threads)
+        for _ in range(n_threads - 1)
     ]
     try:
+        _work_or_stop(sweep, 2 * n_threads)
         for future in futures:
             future.result()
     except BaseException:

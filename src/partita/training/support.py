@@ -1,5 +1,6 @@
 """Which weights a batch touches, so that a mini-batch step need not visit all of them."""
 
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from partita.features.base import FeatureMap
 from partita.features.columns import ColumnBlock
 from partita.kernels.weights import updates
 from partita.training.interruption import break_if_interrupted
+from partita.training.threads import in_threads
 
 _BYTES = updates.byte_places()
 
@@ -107,18 +109,31 @@ def padded_size(size: int) -> int:
     return -(-size // updates.WIDTH) * updates.WIDTH
 
 
-def find_support(maps: Iterable[FeatureMap], n_weights: int) -> Support:
+def find_support(maps: Iterable[FeatureMap], n_weights: int, n_threads: int = 1) -> Support:
     """Asks the feature map of each batch where a random gradient goes; n_weights steps each.
 
-    Positive random numbers almost surely cancel only where the features themselves cancel.
+    Positive random numbers almost surely cancel only where the features themselves cancel. Each
+    thread has a gradient of its own.
     """
-    gradient, visits = np.zeros(padded_size(n_weights)), np.zeros(n_weights, dtype=np.uint32)
-    rng = np.random.default_rng(0)
-    bits = []
-    for features in maps:
-        break_if_interrupted()
-        features.add_gradient(rng.random(features.n_parts) + 1.0, gradient[:n_weights])
-        touched = np.zeros(-(-n_weights // updates.WIDTH), dtype=np.bool_)
-        updates.mark(gradient, visits, touched)
-        bits.append(np.packbits(touched))
-    return Support(tuple(bits), visits)
+    each, rng = iter(maps), np.random.default_rng(0)
+    lock, found = threading.Lock(), dict[int, Array]()
+
+    def share(_: int) -> NDArray[np.uint32]:
+        gradient, visits = np.zeros(padded_size(n_weights)), np.zeros(n_weights, dtype=np.uint32)
+        while True:
+            with lock:
+                number, features = len(found), next(each, None)
+                if features is None:
+                    return visits
+                found[number] = np.zeros(0)
+                values = rng.random(features.n_parts) + 1.0
+            break_if_interrupted()
+            features.add_gradient(values, gradient[:n_weights])
+            touched = np.zeros(-(-n_weights // updates.WIDTH), dtype=np.bool_)
+            updates.mark(gradient, visits, touched)
+            found[number] = np.packbits(touched)
+
+    visits, *others = in_threads(share, range(n_threads), n_threads=n_threads)
+    for other in others:
+        visits += other
+    return Support(tuple(found[number] for number in range(len(found))), visits)

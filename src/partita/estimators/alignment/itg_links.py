@@ -66,7 +66,7 @@ class ItgLinks(LinkModel):
 
     def numbers(self, source: Sequence[str], target: Sequence[str]) -> NumberedPair:
         """A pair as numbers."""
-        return self.latent[0].family.encode(source, target)
+        return self.latent[0].family.encode_pair(source, target)
 
     def probabilities(
         self, source: Texts, target: Texts, symmetrisation: Symmetrisation

@@ -27,13 +27,16 @@ from partita.structures.joined import JoinedStructures
 from partita.training import Batch, Corpus, Penalty, TrainingResult, build_corpus
 from partita.training.optimisers import Optimiser
 from partita.training.optimisers.schedules import Constant, InverseSquareRoot, Linear, Rate
+from partita.training.threads import in_threads
 from partita.training.trainer import Path
-from partita.training.workers import held
+from partita.training.workers import Workers, held
 
 EncodedT = TypeVar("EncodedT")
 """A pair as a family knows it."""
 
 PAIRS_PER_BATCH = 8
+TOGETHER = 8 * PAIRS_PER_BATCH
+"""Pairs that are tried at a time, by as many threads as there are."""
 COVERED = 0.98
 """The share of training pairs whose target is not longer than the longest that is allowed."""
 
@@ -129,8 +132,10 @@ class PairFamily(ABC, Generic[EncodedT]):
     """How pairs become sets of derivations, and what the features of their parts are."""
 
     @abstractmethod
-    def encode(self, source: Sequence[str], target: Sequence[str]) -> EncodedT:
-        """A pair as the other methods know it."""
+    def encode(
+        self, sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
+    ) -> list[EncodedT]:
+        """Pairs as the other methods know them; many at a time take less."""
 
     @abstractmethod
     def are_reachable(self, pairs: Sequence[EncodedT]) -> BoolArray:
@@ -163,6 +168,10 @@ class PairFamily(ABC, Generic[EncodedT]):
         targets = {"ContrastiveEstimation": Neighbourhoods.halves(len(pairs))}
         return Batch(PartDistribution, structures, features, targets, weights)
 
+    def encode_pair(self, source: Sequence[str], target: Sequence[str]) -> EncodedT:
+        """One pair."""
+        return self.encode([source], [target])[0]
+
     def log_prob(self, pair: EncodedT, weights: FloatArray) -> float:
         """log p(y | x) of a pair; -inf where no derivation has the target."""
         batch = self.batch([pair])
@@ -183,6 +192,7 @@ def learn_latent(
     material: PairMaterial,
     held_out: PairMaterial | None,
     way: Callable[[int], RunPlan],
+    runs: Runs,
     stage: int = 1,
     most: int | None = None,
 ) -> Latent:
@@ -192,23 +202,23 @@ def learn_latent(
     held-out pairs chooses the pass. One inference of D(x, y), O(n³ m³), and one of D_n(x),
     O(n³ longest²), for each pair and pass.
     """
-    pairs, material = _reached(family, material, most)
+    n_threads = Workers.of(runs.workers).n_threads
+    pairs, material = _reached(family, material, n_threads, most)
     if not pairs:
         start = family.first_weights()
         nothing = TrainingResult(start, float("nan"), 0, "There is no pair to learn from.", ())
         return Latent(nothing, material.counts)
     chosen, start = way(len(pairs)), family.first_weights()
-    workers = chosen.options.workers
-    tell(chosen.options, f"Stage {stage}, latent derivations: {material.counts}")
-    judges = [] if held_out is None else _reached(family, held_out)[0]
-    cache = numbered(chosen.options.cache, stage)
+    tell(runs, f"Stage {stage}, latent derivations: {material.counts}")
+    judges = [] if held_out is None else _reached(family, held_out, n_threads)[0]
+    cache = numbered(runs.cache, stage)
     with (
-        held(workers),
-        pair_corpus(family, pairs, material.weights, workers, cache) as corpus,
+        held(runs.workers),
+        pair_corpus(family, pairs, material.weights, runs.workers, cache) as corpus,
     ):
         if not judges:
             return Latent(run(corpus, chosen, start, None, stage), material.counts)
-        with pair_corpus(family, judges, None, workers) as judge:
+        with pair_corpus(family, judges, None, runs.workers) as judge:
             return Latent(run(corpus, chosen, start, judge, stage), material.counts)
 
 
@@ -221,12 +231,11 @@ def pair_corpus(
 ) -> Corpus:
     """Minus the log-probability of translations; all pairs must have derivations.
 
-    The pairs of a batch lie next to each other: who sorts them by length has batches that take
-    equally long.
+    Pairs are dealt to batches in turn: who sorts them by length has batches that take equally long,
+    so that no thread waits for another at the end of a mini-batch.
     """
-    blocks = (
-        slice(start, start + PAIRS_PER_BATCH) for start in range(0, len(pairs), PAIRS_PER_BATCH)
-    )
+    n_batches = -(-len(pairs) // PAIRS_PER_BATCH)
+    blocks = (slice(first, None, n_batches) for first in range(n_batches))
     batches = (
         family.batch(pairs[block], None if weights is None else weights[block]) for block in blocks
     )
@@ -234,22 +243,31 @@ def pair_corpus(
 
 
 def _reached(
-    family: PairFamily[EncodedT], material: PairMaterial, most: int | None = None
+    family: PairFamily[EncodedT], material: PairMaterial, n_threads: int, most: int | None = None
 ) -> tuple[list[EncodedT], PairMaterial]:
     """The pairs that have a derivation, encoded, short ones first; and they themselves."""
+
+    def tried(start: int) -> tuple[list[EncodedT], BoolArray]:
+        block = slice(start, start + PAIRS_PER_BATCH)
+        encoded = family.encode(material.source[block], material.target[block])
+        return encoded, family.are_reachable(encoded)
+
     pairs: list[EncodedT] = []
     is_reached = np.zeros(len(material), dtype=np.bool_)
-    for start in range(0, len(material), PAIRS_PER_BATCH):
+    for start in range(0, len(material), TOGETHER):
         if most is not None and is_reached.sum() >= most:
             break
-        block = slice(start, start + PAIRS_PER_BATCH)
-        sides = zip(material.source[block], material.target[block], strict=True)
-        pairs += [family.encode(*pair) for pair in sides]
-        is_reached[block] = family.are_reachable(pairs[block])
+        starts = range(start, min(start + TOGETHER, len(material)), PAIRS_PER_BATCH)
+        for encoded, is_here in in_threads(tried, starts, n_threads=n_threads):
+            if most is not None and is_reached.sum() >= most:
+                break
+            is_reached[len(pairs) : len(pairs) + len(encoded)] = is_here
+            pairs += encoded
     is_tried = np.arange(len(material)) < len(pairs)
     material = material.kept(is_tried, "n_spare")
     is_reached = is_reached[: len(pairs)]
     kept = [pair for pair, here in zip(pairs, is_reached.tolist(), strict=True) if here]
     material = material.kept(is_reached, "n_unreachable")
-    order = np.argsort(material.lengths[0], kind="stable")
+    n, m = material.lengths
+    order = np.argsort(n * m, kind="stable")
     return [kept[place] for place in order.tolist()], material.select(order, material.counts)

@@ -54,10 +54,12 @@ class LinkFamily(PairFamily[NumberedPair]):
     lexicon: LinkLexicon
     bound: Bound
 
-    def encode(self, source: Sequence[str], target: Sequence[str]) -> NumberedPair:
+    def encode(
+        self, sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
+    ) -> list[NumberedPair]:
         """Words as numbers."""
-        x, y = self.source.encode([source])[0], self.target.encode([target])[0]
-        return NumberedPair(x.astype(np.int64), y.astype(np.int64))
+        both = zip(self.source.encode(sources), self.target.encode(targets), strict=True)
+        return [NumberedPair(x.astype(np.int64), y.astype(np.int64)) for x, y in both]
 
     def are_reachable(self, pairs: Sequence[NumberedPair]) -> BoolArray:
         """Any word may be deleted or inserted, unless the lexicon says that it never is."""
@@ -156,7 +158,7 @@ class LinkCrf:
 
     def scores(self, source: Sequence[str], target: Sequence[str]) -> RuleScores:
         """The scores of all rules for a pair of sentences."""
-        x, y = self.family.encode(source, target)
+        x, y = self.family.encode_pair(source, target)
         n, m, lexicon = len(x), len(y), self.family.lexicon
         shared, own, deletion, word, constants = (self.weights[b] for b in self.family.blocks)
         texts = [one for one in source for _ in range(m)], list(target) * n

@@ -230,7 +230,7 @@ class ItgAlignment(HiddenMarkovOptions, LatentOptions, GoldOptions, AlignmentMod
         if held_out is None:
             chosen, held_out = _split(chosen, self.held_out_share, runs.seed)
         found = learn_latent(
-            family, chosen, held_out, lambda n_pairs: self.way(runs, family, n_pairs), stage
+            family, chosen, held_out, lambda n_pairs: self.way(runs, family, n_pairs), runs, stage
         )
         return LinkCrf(family, found.training.weights, *tables), found
 

@@ -81,7 +81,7 @@ class Itg(LatentOptions, TranslationGrammar):
         lexicon, first = TranslationLexicon.learn_run(full, options, runs)
         family = ItgFamily(lexicon, self.n_bits, Bound.fitted(*pairs.lengths))
         found = learn_latent(
-            family, pairs, held_out, lambda n_pairs: self.way(runs, family, n_pairs)
+            family, pairs, held_out, lambda n_pairs: self.way(runs, family, n_pairs), runs
         )
         return LearntTranslations(
             ItgModel(family, found.training.weights, _seams(lexicon.target, full)),
@@ -129,6 +129,7 @@ class Hiero(TranslationGrammar):
             tuning,
             None,
             lambda n_pairs: RunPlan(runs, LBFGS(**FLAT), family.penalty(self.l2)),
+            runs,
             most=self.n_tuning,
         )
         counts = pairs.counts

@@ -81,8 +81,13 @@ class HieroFamily(PairFamily[HieroPair]):
             return number
         return len(self.rules.target) + text.index(word) if word in text else -1
 
-    def encode(self, source: Sequence[str], target: Sequence[str]) -> HieroPair:
-        """The pair with D(x, y)."""
+    def encode(
+        self, sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
+    ) -> list[HieroPair]:
+        """Pairs with D(x, y)."""
+        return [self._pair(*pair) for pair in zip(sources, targets, strict=True)]
+
+    def _pair(self, source: Sequence[str], target: Sequence[str]) -> HieroPair:
         sentence = self.sentence(source)
         numbers = [self._target_number(sentence.text, word) for word in target]
         chart = restrict(sentence.chart, sentence.targets, np.array(numbers, dtype=np.int64))

@@ -31,7 +31,7 @@ class HieroModel(TranslationModel):
 
     def log_prob(self, source: Sequence[str], target: Sequence[str]) -> float:
         """log Z(x, y) - log Z(x)."""
-        pair = self.family.encode(source, target)
+        pair = self.family.encode_pair(source, target)
         return -np.inf if pair.observed is None else self.family.log_prob(pair, self.weights)
 
     def facts(self) -> dict[str, Cell]:

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from partita.arrays import BoolArray, FloatArray, IntArray
 from partita.estimators.alignment.latent import Bound, PairFamily
 from partita.estimators.translation.lexicon import TranslationLexicon
-from partita.estimators.translation.sentences import SourceSentence, encode_source
+from partita.estimators.translation.sentences import SourceSentence, encode_sources, target_numbers
 from partita.features.base import FeatureMap, RepeatedFeatures
 from partita.features.source_rules import SourceRuleFeatures, first_weights
 from partita.grammars.source_structures import SourcePairs, SourceTargets
@@ -34,19 +32,19 @@ class ItgFamily(PairFamily[EncodedPair]):
 
     def sentence(self, words: Sequence[str]) -> SourceSentence:
         """A sentence with its rules."""
-        return encode_source(self.lexicon, words, self.bound.of(len(words)))
+        return encode_sources(self.lexicon, [words], self.bound)[0]
 
-    def encode(self, source: Sequence[str], target: Sequence[str]) -> EncodedPair:
-        """A pair as numbers."""
-        sentence = self.sentence(source)
-        return EncodedPair(sentence, sentence.target_numbers(self.lexicon, target))
+    def encode(
+        self, sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
+    ) -> list[EncodedPair]:
+        """Pairs as numbers."""
+        sentences = encode_sources(self.lexicon, sources, self.bound)
+        numbers = target_numbers(self.lexicon, sentences, targets)
+        return [EncodedPair(*pair) for pair in zip(sentences, numbers, strict=True)]
 
     def are_reachable(self, pairs: Sequence[EncodedPair]) -> BoolArray:
         """Which targets have a derivation."""
-        found = np.array([_has_words(pair) for pair in pairs], dtype=np.bool_)
-        some = [pair for pair, here in zip(pairs, found.tolist(), strict=True) if here]
-        found[found] = self.observed(some).have_derivations()
-        return found
+        return self.observed(pairs).have_derivations()
 
     def observed(self, pairs: Sequence[EncodedPair]) -> SourcePairs:
         """D(x, y)."""
@@ -69,11 +67,3 @@ class ItgFamily(PairFamily[EncodedPair]):
     def penalty(self, l2: float) -> Penalty:
         """The same for all weights."""
         return Penalty(l2=l2)
-
-
-def _has_words(pair: EncodedPair) -> bool:
-    """Whether each target word may stand somewhere, and there are not too many of them."""
-    if len(pair.target) > pair.source.parts.longest:
-        return False
-    links, insertions = pair.source.parts.places(pair.target)
-    return bool(((links >= 0).any(axis=0) | (insertions >= 0).any(axis=0)).all())

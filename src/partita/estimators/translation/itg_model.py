@@ -51,7 +51,7 @@ class ItgModel(TranslationModel):
 
     def log_prob(self, source: Sequence[str], target: Sequence[str]) -> float:
         """log Z(x, y) - log Z_n(x)."""
-        return self.family.log_prob(self.family.encode(source, target), self.weights)
+        return self.family.log_prob(self.family.encode_pair(source, target), self.weights)
 
     def gloss(self, words: Sequence[str]) -> tuple[str, ...]:
         """Each word by its likeliest translation of Model 1, in the same order."""

@@ -8,7 +8,46 @@ links (n, m), deletions (n,), insertions (n + 1, m) of the words that the target
 
 import numpy as np
 
-from partita.kernels.jit import kernel
+from partita.kernels.jit import inlined, kernel
+
+
+@inlined
+def find_in(words, offsets, group, n_groups, first, target, begin, m, at, out):
+    """out[at + k m + j] = the part of word j of a target in group k of some, -1 where it is none.
+
+    Parts are counted from `first` on, which is that of the first word of the first group.
+    """
+    before = offsets[group]
+    for k in range(n_groups):
+        for j in range(m):
+            out[at] = -1
+            for place in range(offsets[group + k], offsets[group + k + 1]):
+                if words[place] == target[begin + j]:
+                    out[at] = first + place - before
+            at += 1
+
+
+@kernel
+def find(choices, n_source, bounds, target, n_target, out):
+    """Which part each link (n, m) and then each insertion (n + 1, m) of each pair is, -1 for none.
+
+    `choices` are the links of all words of all sentences, where those of each word begin, and the
+    same of the insertions of all boundaries; `target` has all targets end to end.
+    """
+    links, link_offsets, insertions, insertion_offsets = choices
+    word, begin, at = 0, 0, 0
+    for pair in range(len(n_target)):
+        n, m = n_source[pair], n_target[pair]
+        find_in(links, link_offsets, word, n, 0, target, begin, m, at, out)
+        at += n * m
+        # A sentence has one boundary more than words.
+        find_in(
+            insertions, insertion_offsets, word + pair, n + 1, bounds[pair, 1], target, begin, m,
+            at, out,
+        )  # fmt: skip
+        at += (n + 1) * m
+        word += n
+        begin += m
 
 
 @kernel

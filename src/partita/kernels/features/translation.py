@@ -6,8 +6,11 @@ the table of 2**(32 - shift) weights. Places before and behind the sentence have
 come padded: word s of the sentence is words[s + PAD].
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from partita.arrays import Array
 from partita.kernels.features.hash import key_of, mixed, place_of
 from partita.kernels.jit import inlined, kernel, step
 
@@ -271,75 +274,119 @@ def scatter(gradient, ids, out):
                 out[ids[r, k]] += value
 
 
-@step
-def rows_of(words, classes, links_given, insertions_given, longest, shift):
-    """The weight numbers of links, deletions, insertions and lengths, a row for each part."""
-    link_offsets, link_words, link_kinds, _ = links_given
-    insertion_offsets, inserted, insertion_kinds, _ = insertions_given
-    n = len(link_offsets) - 1
-    word_of = np.empty(len(link_words), dtype=np.int64)
-    boundary_of = np.empty(len(inserted), dtype=np.int64)
-    for s in range(n):
-        for r in range(link_offsets[s], link_offsets[s + 1]):
-            word_of[r] = s
-    for s in range(n + 1):
-        for r in range(insertion_offsets[s], insertion_offsets[s + 1]):
-            boundary_of[r] = s
-    of_links = np.empty((len(link_words), N_LINK), dtype=np.int32)
-    of_deletions = np.empty((n, N_DELETION), dtype=np.int32)
-    of_insertions = np.empty((len(inserted), N_INSERTION), dtype=np.int32)
-    of_lengths = np.empty((longest + 1, N_LENGTH), dtype=np.int32)
-    links(words, classes, word_of, link_words, link_kinds, shift, of_links)
-    deletions(words, classes, shift, of_deletions)
-    insertions(words, classes, boundary_of, inserted, insertion_kinds, shift, of_insertions)
-    lengths(n, shift, of_lengths)
-    return of_links, of_deletions, of_insertions, of_lengths
+class JoinedRules(NamedTuple):
+    """What features look at, of some sentences laid end to end.
 
-
-@kernel
-def add_scores(weights, words, classes, links_given, insertions_given, longest, shift, out):
-    """out += the scores of a sentence's parts: links, deletions, insertions, lengths, splits.
-
-    What is given of links, and of insertions: where those of each word or boundary begin, target
-    words, kinds, values. The last weights are of features with a value: three of a link, one of an
-    insertion; then of any deletion, insertion and inverted rule.
+    Where the links of each word of all sentences begin, and the insertions of each boundary, is
+    counted from the first sentence on.
     """
-    n, part = len(links_given[0]) - 1, 0
-    for ids in rows_of(words, classes, links_given, insertions_given, longest, shift):
-        gather(weights, ids, out[part : part + len(ids)])
-        part += len(ids)
-    split_scores(weights, words, classes, n, shift, out[part:])
-    valued = weights[len(weights) - N_VALUES :]
-    values, more = links_given[3], insertions_given[3]
-    for r in range(len(values)):
-        out[r] += values[r, 0] * valued[0] + values[r, 1] * valued[1] + values[r, 2] * valued[2]
-    first = len(values)
-    for s in range(n):
-        out[first + s] += valued[4]
-    for r in range(len(more)):
-        out[first + n + r] += more[r, 0] * valued[3] + valued[5]
-    for k in range((len(out) + part) // 2, len(out)):
-        out[k] += valued[6]
+
+    words: Array
+    """With `PAD` zeros on both sides of each sentence."""
+    classes: Array
+    longest: Array
+    """Most target words of each sentence."""
+    word_offsets: Array
+    """Where the words of each sentence begin, without the zeros; and the end."""
+    link_offsets: Array
+    link_words: Array
+    link_kinds: Array
+    link_values: Array
+    """(n_links, 3)."""
+    insertion_offsets: Array
+    inserted: Array
+    insertion_kinds: Array
+    insertion_values: Array
+    """(n_insertions, 1)."""
+
+
+@inlined
+def whose(offsets, first, count):
+    """For each word at some groups, in a row from `first` on, which of the groups it is in."""
+    found = np.empty(offsets[first + count] - offsets[first], dtype=np.int64)
+    for group in range(count):
+        for word in range(offsets[first + group], offsets[first + group + 1]):
+            found[word - offsets[first]] = group
+    return found
+
+
+@step
+def rows_of(given, number, shift):
+    """The weight numbers of links, deletions, insertions and lengths, a row for each part."""
+    first, end = given.word_offsets[number], given.word_offsets[number + 1]
+    n, padded = end - first, first + 2 * PAD * number
+    words = given.words[padded : padded + n + 2 * PAD]
+    classes = given.classes[padded : padded + n + 2 * PAD]
+    some = slice(given.link_offsets[first], given.link_offsets[end])
+    # A sentence has one boundary more than words.
+    more = slice(given.insertion_offsets[first + number], given.insertion_offsets[end + number + 1])
+    word_of = whose(given.link_offsets, first, n)
+    boundary_of = whose(given.insertion_offsets, first + number, n + 1)
+    of_links = np.empty((len(word_of), N_LINK), dtype=np.int32)
+    of_deletions = np.empty((n, N_DELETION), dtype=np.int32)
+    of_insertions = np.empty((len(boundary_of), N_INSERTION), dtype=np.int32)
+    of_lengths = np.empty((given.longest[number] + 1, N_LENGTH), dtype=np.int32)
+    links(
+        words, classes, word_of, given.link_words[some], given.link_kinds[some], shift, of_links
+    )  # fmt: skip
+    deletions(words, classes, shift, of_deletions)
+    insertions(
+        words, classes, boundary_of, given.inserted[more], given.insertion_kinds[more], shift,
+        of_insertions,
+    )  # fmt: skip
+    lengths(n, shift, of_lengths)
+    rows = of_links, of_deletions, of_insertions, of_lengths
+    return (words, classes), rows, (given.link_values[some], given.insertion_values[more])
 
 
 @kernel
-def add_gradient(gradient, words, classes, links_given, insertions_given, longest, shift, out):
+def add_scores(weights, given, part_offsets, shift, out):
+    """out += the scores of the parts of sentences: links, deletions, insertions, lengths, splits.
+
+    The last weights are of features with a value: three of a link, one of an insertion; then of any
+    deletion, insertion and inverted rule.
+    """
+    valued = weights[len(weights) - N_VALUES :]
+    for number in range(len(given.longest)):
+        (words, classes), rows, (values, more) = rows_of(given, number, shift)
+        first, end = part_offsets[number], part_offsets[number + 1]
+        scores, part, n = out[first:end], 0, len(words) - 2 * PAD
+        for ids in rows:
+            gather(weights, ids, scores[part : part + len(ids)])
+            part += len(ids)
+        split_scores(weights, words, classes, n, shift, scores[part:])
+        for r in range(len(values)):
+            for k in range(3):
+                scores[r] += values[r, k] * valued[k]
+        deletion, insertion = len(values), len(values) + n
+        for s in range(n):
+            scores[deletion + s] += valued[4]
+        for r in range(len(more)):
+            scores[insertion + r] += more[r, 0] * valued[3] + valued[5]
+        for k in range((len(scores) + part) // 2, len(scores)):
+            scores[k] += valued[6]
+
+
+@kernel
+def add_gradient(score_gradient, given, part_offsets, shift, out):
     """The transpose of `add_scores`: adds to the gradient of the weights."""
-    n, part = len(links_given[0]) - 1, 0
-    for ids in rows_of(words, classes, links_given, insertions_given, longest, shift):
-        scatter(gradient[part : part + len(ids)], ids, out)
-        part += len(ids)
-    add_split_gradient(gradient[part:], words, classes, n, shift, out)
     valued = out[len(out) - N_VALUES :]
-    values, more = links_given[3], insertions_given[3]
-    for r in range(len(values)):
-        for k in range(3):
-            valued[k] += values[r, k] * gradient[r]
-    first = len(values)
-    for s in range(n):
-        valued[4] += gradient[first + s]
-    for r in range(len(more)):
-        valued[3] += more[r, 0] * gradient[first + n + r]
-        valued[5] += gradient[first + n + r]
-    for k in range((len(gradient) + part) // 2, len(gradient)):
-        valued[6] += gradient[k]
+    for number in range(len(given.longest)):
+        (words, classes), rows, (values, more) = rows_of(given, number, shift)
+        gradient = score_gradient[part_offsets[number] : part_offsets[number + 1]]
+        part, n = 0, len(words) - 2 * PAD
+        for ids in rows:
+            scatter(gradient[part : part + len(ids)], ids, out)
+            part += len(ids)
+        add_split_gradient(gradient[part:], words, classes, n, shift, out)
+        for r in range(len(values)):
+            for k in range(3):
+                valued[k] += values[r, k] * gradient[r]
+        deletion, insertion = len(values), len(values) + n
+        for s in range(n):
+            valued[4] += gradient[deletion + s]
+        for r in range(len(more)):
+            valued[3] += more[r, 0] * gradient[insertion + r]
+            valued[5] += gradient[insertion + r]
+        for k in range((len(gradient) + part) // 2, len(gradient)):
+            valued[6] += gradient[k]
