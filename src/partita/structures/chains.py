@@ -17,7 +17,7 @@ from partita.kernels.chains import sample as chain_sample
 from partita.kernels.chains import scaled as chain_scaled
 from partita.kernels.chains import scaled_covariance as chain_scaled_covariance
 from partita.kernels.chains import scaled_entropy as chain_scaled_entropy
-from partita.kernels.simd.lanes import N_LANES
+from partita.kernels.simd.eight import EIGHT
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import (
     Best,
@@ -122,7 +122,7 @@ class Chains(ArrayStructures):
         """Room for the sentences of each group, and for where its messages start."""
         n_sentences = self.n_sentences
         return (
-            np.empty(n_sentences * N_LANES, dtype=np.int64),
+            np.empty(n_sentences * EIGHT, dtype=np.int64),
             np.empty(n_sentences + 1, dtype=np.int64),
         )
 

@@ -14,7 +14,7 @@ from partita.distribution.linear_chain import LinearChain
 from partita.features.chains import row_maps
 from partita.features.columns import ColumnBlock, shared_out
 from partita.kernels import meeting
-from partita.kernels.simd.lanes import N_LANES
+from partita.kernels.simd.eight import EIGHT
 from partita.kernels.weights import chain_steps as kernels
 from partita.kernels.weights import updates
 from partita.objectives.targets import Counts
@@ -86,7 +86,7 @@ def _chain_batch(
 def _pieces(chains: Chains) -> IntArray:
     """Where two pieces of the sentences begin, and the end: whole groups of lanes, if possible."""
     middle = int(np.searchsorted(chains.part_offsets, chains.n_parts // 2))
-    middle -= middle % N_LANES if middle > N_LANES else 0
+    middle -= middle % EIGHT if middle > EIGHT else 0
     return np.array([0, middle, chains.n_sentences])
 
 
@@ -172,7 +172,7 @@ def _room(batches: Sequence[kernels.ChainBatch]) -> kernels.StepRoom:
         log_partition=np.empty(n_sentences),
         target_scores=np.empty(n_sentences),
         is_safe=np.empty(n_sentences, dtype=np.bool_),
-        members=np.empty(n_sentences * N_LANES, dtype=np.int64),
+        members=np.empty(n_sentences * EIGHT, dtype=np.int64),
         cells=np.empty(n_sentences + kernels.N_PIECES, dtype=np.int64),
         squares=np.empty(max(len(batch.chunks) for batch in batches)),
     )

@@ -12,23 +12,24 @@ and with E = <v, marginals> the entropy is sum log c - E.
 
 import numpy as np
 
-from partita.kernels.chains.scaled import next_two, read_table, two_groups
+from partita.kernels.chains.scaled import one_group, read_table
 from partita.kernels.chains.scaled_covariance import (
-    move_two,
+    move_group,
     moved_table,
     moved_tables,
     n_stills,
 )
 from partita.kernels.chains.side_by_side import (
     groups,
-    largest_of_two,
+    largest_group,
     n_slots,
+    places_of,
     same_table,
     tables_of,
 )
-from partita.kernels.chains.tiles import table_stride
+from partita.kernels.chains.tiles import room_for_pairs, table_stride
 from partita.kernels.jit import kernel, lent
-from partita.kernels.simd.lanes import N_LANES
+from partita.kernels.simd.eight import EIGHT, aligned
 
 
 @lent
@@ -54,21 +55,19 @@ def entropy(
     """What `scaled.marginals` fills and returns, and entropies and their gradient."""
     n_groups = groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells)
     n_table, stride, third = n_tags * n_tags, table_stride(n_tags), cells[n_groups]
-    longest, size = largest_of_two(cells, n_groups), n_slots(n_tags) * stride
-    messages, scale, values = np.empty(3 * third), np.empty(longest), np.empty(longest)
-    before, left, right = np.empty(longest), np.empty(longest), np.empty(longest)
+    longest, size = largest_group(cells, n_groups), n_slots(n_tags) * stride
+    messages, scale, values = aligned(3 * third), aligned(longest), aligned(longest)
+    before, left, right = aligned(longest), aligned(longest), aligned(longest)
     matrix, transposed, minus_matrix = np.empty(size), np.empty(size), np.empty(size)
     moved, moved_transposed = np.empty(size), np.empty(size)
-    stills = np.empty(n_stills(longest, n_tags))
+    stills, room = aligned(n_stills(longest, n_tags)), aligned(room_for_pairs(n_tags))
     table_values, minus_values = np.empty(n_table), np.empty(n_table)
-    sums, shift = np.empty(2 * stride * N_LANES), np.empty(2 * N_LANES)
-    ends, totals, expected = np.empty(2 * N_LANES), np.empty(2 * N_LANES), np.empty(2 * N_LANES)
-    group, previous, table_shift = 0, 0, 0.0
-    while group < n_groups:
-        places, second, alphas, mosts = next_two(
-            scores, part_offsets, word_offsets, members, cells, n_groups, group, n_tags
-        )
-        table = tables_of(second, n_tags)[0]
+    sums, shift, ends = aligned(stride * EIGHT), np.empty(EIGHT), np.empty(EIGHT)
+    totals, expected = np.empty(EIGHT), np.empty(EIGHT)
+    previous, table_shift = 0, 0.0
+    for group in range(n_groups):
+        places, alpha = places_of(part_offsets, word_offsets, members, group), cells[group]
+        table = tables_of(places, n_tags)[0]
         if group == 0 or not same_table(scores, previous, table, n_table):
             table_shift = read_table(scores, table, n_tags, matrix, transposed)
             read_values(scores, table, n_table, table_shift, table_values)
@@ -76,26 +75,20 @@ def entropy(
             negate(matrix, size, minus_matrix)
             negate(table_values, n_table, minus_values)
         previous = table
-        two_groups(
-            scores, places, second, alphas, mosts, third, n_tags, matrix, transposed, table_shift,
-            members, group, messages, values, scale, sums, shift, ends, totals,
+        one_group(
+            scores, places, alpha, third, n_tags, matrix, transposed, table_shift, members,
+            group * EIGHT, messages, values, scale, sums, room, shift, ends, totals,
             is_safe, log_partition, marginals,
         )  # fmt: skip
-        move_two(
-            places, second, alphas, mosts, third, n_tags, matrix, transposed,
-            moved, moved_transposed, True, messages, values, stills, sums, before, left, right,
-            marginals, expected, -1.0, out,
+        move_group(
+            places, alpha, third, n_tags, matrix, transposed, moved, moved_transposed, True,
+            messages, values, stills, sums, before, left, right, marginals, expected, -1.0, out,
         )  # fmt: skip
-        negate(expected, 2 * N_LANES, expected)
-        for which in range(0 if mosts[0] > 0 else 1, 2):
-            here, alpha = (second, alphas[1]) if which == 1 else (places, alphas[0])
-            moved_tables(
-                here, alpha, alpha - alphas[0], which * N_LANES, third, n_tags, minus_matrix,
-                minus_values, (0, 0, 0, 0), messages, left, right, marginals, expected, out,
-            )  # fmt: skip
-            first = (group + which if mosts[0] > 0 else group) * N_LANES
-            for k in range(N_LANES):
-                lane = which * N_LANES + k
-                entropies[members[first + k]] = totals[lane] + expected[lane]
-        group += 2 if mosts[0] > 0 else 1
+        negate(expected, EIGHT, expected)
+        moved_tables(
+            places, alpha, third, n_tags, minus_matrix, minus_values, (0, 0, 0, 0, 0, 0, 0, 0),
+            messages, left, right, marginals, expected, room, out,
+        )  # fmt: skip
+        for k in range(EIGHT):
+            entropies[members[group * EIGHT + k]] = totals[k] + expected[k]
     return n_groups, messages

@@ -1,43 +1,42 @@
-"""Sentences of a batch four by four, one in each SIMD lane: which, and from and to flat parts.
+"""Sentences of a batch eight by eight, one in each lane: which, and from and to flat parts.
 
-`members` has four sentences for each group, end to end; a lane for which there is no sentence
+`members` has eight sentences for each group, end to end; a lane for which there is no sentence
 repeats the last, so that it can be treated as if it were there. Messages lie in memory as
 [word, slot, lane], with a slot for each tag; rows behind the end of a shorter sentence mean
-nothing. Fewer than `N_TILE` tags have as many slots, since sums are computed in tiles; slots
+nothing. Fewer than `LEAST_SLOTS` tags have as many slots, since sums are computed in tiles; slots
 without a tag hold zeros.
 """
 
 from partita.kernels.jit import borrowing, lent, pasted
-from partita.kernels.simd.four_rows import load_four, store_four
-from partita.kernels.simd.lanes import (
-    N_LANES,
-    broadcast,
-    fma,
-    gather,
-    load,
-    scatter,
-    select,
-    spread,
-    store,
-    transpose,
+from partita.kernels.simd.eight import (
+    EIGHT,
+    all_eight,
+    halves,
+    joined,
+    load_eight,
+    store_eight,
+    transpose_eight,
 )
+from partita.kernels.simd.lanes import N_LANES, broadcast, gather, load, scatter, select
 from partita.kernels.simd.small_matrix import highest_lane
 
-N_TILE = 4
-"""Tiles of `tiles.pair_sums` have as many columns."""
+LEAST_SLOTS = 4
+"""Tiles of `tiles.pair_sums` are no larger."""
+MOST_SINGLE = 3
+"""So many tags take as long one by one as in a square."""
 
 
 @pasted
 def n_slots(n_tags):
     """Number of slots for tags."""
-    return max(n_tags, N_TILE)
+    return max(n_tags, LEAST_SLOTS)
 
 
 @lent
 def groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells):
-    """The sentences four by four, in the given order, those of a group with equal transitions.
+    """The sentences eight by eight, in the given order, those of a group with equal transitions.
 
-    Fills members[4 * group + lane], and where messages start, cells[group], and the end. Returns
+    Fills members[8 * group + lane], and where messages start, cells[group], and the end. Returns
     the number of groups.
     """
     n_table, n_groups, n_free = n_tags * n_tags, 0, 0
@@ -46,16 +45,16 @@ def groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells
         table = part_offsets[sentence + 1] - n_table
         first = table
         if n_groups > 0:
-            first = part_offsets[members[N_LANES * (n_groups - 1)] + 1] - n_table
+            first = part_offsets[members[EIGHT * (n_groups - 1)] + 1] - n_table
         if n_free == 0 or not same_table(scores, first, table, n_table):
-            n_groups, n_free = n_groups + 1, N_LANES
+            n_groups, n_free = n_groups + 1, EIGHT
         # The next ones take the places behind.
-        for place in range(N_LANES * n_groups - n_free, N_LANES * n_groups):
+        for place in range(EIGHT * n_groups - n_free, EIGHT * n_groups):
             members[place] = sentence
         n_free -= 1
         # Sentences come by length: this one is the longest of its group so far.
         n_words = word_offsets[sentence + 1] - word_offsets[sentence]
-        cells[n_groups] = cells[n_groups - 1] + n_words * n_slots(n_tags) * N_LANES
+        cells[n_groups] = cells[n_groups - 1] + n_words * n_slots(n_tags) * EIGHT
     return n_groups
 
 
@@ -85,26 +84,52 @@ def differs(scores, first, second):
 
 
 @lent
-def largest_of_two(cells, n_groups):
-    """The most cells of two neighbouring groups."""
+def largest_group(cells, n_groups):
+    """The most cells of a group."""
     most = 0
     for group in range(n_groups):
-        most = max(most, cells[group + 1] - cells[max(group - 1, 0)])
+        most = max(most, cells[group + 1] - cells[group])
     return most
+
+
+@borrowing
+def of_each_lane(offsets, members, group, further):
+    """What `offsets` says, so much further, for the sentence of each lane of a group."""
+    at = EIGHT * group
+    return (
+        offsets[members[at] + further],
+        offsets[members[at + 1] + further],
+        offsets[members[at + 2] + further],
+        offsets[members[at + 3] + further],
+        offsets[members[at + 4] + further],
+        offsets[members[at + 5] + further],
+        offsets[members[at + 6] + further],
+        offsets[members[at + 7] + further],
+    )
 
 
 @lent
 def places_of(part_offsets, word_offsets, members, group):
-    """Where the parts of a group's four sentences start, and their numbers of words."""
-    a, b = members[N_LANES * group], members[N_LANES * group + 1]
-    c, d = members[N_LANES * group + 2], members[N_LANES * group + 3]
+    """Where the parts of a group's sentences start, and their numbers of words."""
+    ends = of_each_lane(word_offsets, members, group, 1)
+    starts = of_each_lane(word_offsets, members, group, 0)
     lengths = (
-        word_offsets[a + 1] - word_offsets[a],
-        word_offsets[b + 1] - word_offsets[b],
-        word_offsets[c + 1] - word_offsets[c],
-        word_offsets[d + 1] - word_offsets[d],
+        ends[0] - starts[0],
+        ends[1] - starts[1],
+        ends[2] - starts[2],
+        ends[3] - starts[3],
+        ends[4] - starts[4],
+        ends[5] - starts[5],
+        ends[6] - starts[6],
+        ends[7] - starts[7],
     )
-    return (part_offsets[a], part_offsets[b], part_offsets[c], part_offsets[d]), lengths
+    return of_each_lane(part_offsets, members, group, 0), lengths
+
+
+@borrowing
+def is_lone(places):
+    """Whether a group has one sentence, which all lanes repeat."""
+    return places[0][0] == places[0][EIGHT - 1]
 
 
 @borrowing
@@ -116,6 +141,10 @@ def rows_of(places, t, n_tags):
         starts[1] + min(t, lengths[1] - 1) * n_tags,
         starts[2] + min(t, lengths[2] - 1) * n_tags,
         starts[3] + min(t, lengths[3] - 1) * n_tags,
+        starts[4] + min(t, lengths[4] - 1) * n_tags,
+        starts[5] + min(t, lengths[5] - 1) * n_tags,
+        starts[6] + min(t, lengths[6] - 1) * n_tags,
+        starts[7] + min(t, lengths[7] - 1) * n_tags,
     )
 
 
@@ -128,6 +157,10 @@ def tables_of(places, n_tags):
         starts[1] + lengths[1] * n_tags,
         starts[2] + lengths[2] * n_tags,
         starts[3] + lengths[3] * n_tags,
+        starts[4] + lengths[4] * n_tags,
+        starts[5] + lengths[5] * n_tags,
+        starts[6] + lengths[6] * n_tags,
+        starts[7] + lengths[7] * n_tags,
     )
 
 
@@ -138,66 +171,97 @@ def shifted(rows, j):
 
 
 @borrowing
+def gather_eight(values, rows, j):
+    """The numbers j behind the beginnings of eight rows."""
+    return joined(
+        gather(values, shifted(rows[:N_LANES], j)), gather(values, shifted(rows[N_LANES:], j))
+    )
+
+
+@borrowing
+def read_square(values, rows, j):
+    """Eight numbers of each of eight rows, from j behind their beginnings on, as lanes."""
+    return transpose_eight(
+        load_eight(values, rows[0] + j),
+        load_eight(values, rows[1] + j),
+        load_eight(values, rows[2] + j),
+        load_eight(values, rows[3] + j),
+        load_eight(values, rows[4] + j),
+        load_eight(values, rows[5] + j),
+        load_eight(values, rows[6] + j),
+        load_eight(values, rows[7] + j),
+    )
+
+
+@borrowing
+def load_lanes(values, at):
+    """Eight neighbouring lanes of an array, as rows of the eight sentences."""
+    return transpose_eight(
+        load_eight(values, at),
+        load_eight(values, at + EIGHT),
+        load_eight(values, at + 2 * EIGHT),
+        load_eight(values, at + 3 * EIGHT),
+        load_eight(values, at + 4 * EIGHT),
+        load_eight(values, at + 5 * EIGHT),
+        load_eight(values, at + 6 * EIGHT),
+        load_eight(values, at + 7 * EIGHT),
+    )
+
+
+@pasted
+def n_in_squares(n_tags):
+    """How many tags go in squares of eight by eight, of which the last overlaps if it saves work.
+
+    Those behind go one by one, and all of them where there are fewer than eight.
+    """
+    rest = n_tags % EIGHT
+    return n_tags if rest >= MOST_SINGLE and n_tags > EIGHT else n_tags - rest
+
+
+@borrowing
 def read_row(values, rows, n_tags, missing, out, at):
     """out[at + j, lane] = values[rows[lane] + j]; `missing` in slots without a tag."""
-    whole = n_tags - n_tags % N_LANES
-    for j in range(0, whole, N_LANES):
-        load_four(values, rows, j, out, at + j * N_LANES)
+    whole = n_in_squares(n_tags)
+    for first in range(0, whole, EIGHT):
+        j = min(first, whole - EIGHT)
+        cell = at + j * EIGHT
+        a, b, c, d, e, f, g, h = read_square(values, rows, j)
+        store_eight(out, cell, a)
+        store_eight(out, cell + EIGHT, b)
+        store_eight(out, cell + 2 * EIGHT, c)
+        store_eight(out, cell + 3 * EIGHT, d)
+        store_eight(out, cell + 4 * EIGHT, e)
+        store_eight(out, cell + 5 * EIGHT, f)
+        store_eight(out, cell + 6 * EIGHT, g)
+        store_eight(out, cell + 7 * EIGHT, h)
     for j in range(whole, n_tags):
-        store(out, at + j * N_LANES, gather(values, shifted(rows, j)))
+        store_eight(out, at + j * EIGHT, gather_eight(values, rows, j))
     for j in range(n_tags, n_slots(n_tags)):
-        store(out, at + j * N_LANES, broadcast(missing))
+        store_eight(out, at + j * EIGHT, all_eight(missing))
+
+
+@borrowing
+def scatter_eight(out, rows, j, value):
+    """Lanes to the places j behind the beginnings of eight rows."""
+    first, last = halves(value)
+    scatter(out, shifted(rows[:N_LANES], j), first)
+    scatter(out, shifted(rows[N_LANES:], j), last)
 
 
 @borrowing
 def write_row(values, at, n_tags, out, rows):
-    """out[rows[lane] + j] = values[at + j, lane]."""
-    whole = n_tags - n_tags % N_LANES
-    for j in range(0, whole, N_LANES):
-        store_four(values, at + j * N_LANES, out, rows, j)
+    """out[rows[lane] + j] = values[at + j, lane]; where two rows are the same, the later stays."""
+    whole = n_in_squares(n_tags)
+    for first in range(0, whole, EIGHT):
+        j = min(first, whole - EIGHT)
+        a, b, c, d, e, f, g, h = load_lanes(values, at + j * EIGHT)
+        store_eight(out, rows[0] + j, a)
+        store_eight(out, rows[1] + j, b)
+        store_eight(out, rows[2] + j, c)
+        store_eight(out, rows[3] + j, d)
+        store_eight(out, rows[4] + j, e)
+        store_eight(out, rows[5] + j, f)
+        store_eight(out, rows[6] + j, g)
+        store_eight(out, rows[7] + j, h)
     for j in range(whole, n_tags):
-        scatter(out, shifted(rows, j), load(values, at + j * N_LANES))
-
-
-@borrowing
-def write_columns(a, b, c, d, n_tags, direction, at, marginals, expected, lanes, out, rows, j):
-    """Lanes of tags j .. j + 3 to the rows of four sentences.
-
-    Unless `direction` is None, (v - E) p is added, with v from at[lane] + j on, p where the result
-    goes, and E of the lanes from `lanes` on.
-    """
-    if n_tags >= N_TILE:
-        a, b, c, d = transpose(a, b, c, d)
-        if direction is not None:
-            a = fma(
-                load(direction, at[0] + j) - spread(expected, lanes + 0),
-                load(marginals, rows[0] + j),
-                a,
-            )
-            b = fma(
-                load(direction, at[1] + j) - spread(expected, lanes + 1),
-                load(marginals, rows[1] + j),
-                b,
-            )
-            c = fma(
-                load(direction, at[2] + j) - spread(expected, lanes + 2),
-                load(marginals, rows[2] + j),
-                c,
-            )
-            d = fma(
-                load(direction, at[3] + j) - spread(expected, lanes + 3),
-                load(marginals, rows[3] + j),
-                d,
-            )
-        store(out, rows[0] + j, a)
-        store(out, rows[1] + j, b)
-        store(out, rows[2] + j, c)
-        store(out, rows[3] + j, d)
-    else:
-        for k in range(n_tags):
-            value, place = a, shifted(rows, j + k)
-            if direction is not None:
-                moved = gather(direction, shifted(at, j + k)) - load(expected, lanes)
-                value = fma(moved, gather(marginals, place), a)
-            scatter(out, place, value)
-            a, b, c = b, c, d
+        scatter_eight(out, rows, j, load_eight(values, at + j * EIGHT))

@@ -24,6 +24,7 @@ from partita.kernels.meeting import (
     take,
     wait_for,
 )
+from partita.kernels.simd.eight import EIGHT
 from partita.kernels.weights.columns import Columns, move_columns
 
 N_PIECES = 2
@@ -119,7 +120,7 @@ def infer_piece(batch, piece, weights, first_table, room):
     read_tables(batch, first, last, weights, first_table, room.scores)
     marginals(
         room.scores, batch.part_offsets[first : last + 1], batch.word_offsets[first : last + 1],
-        batch.n_tags, batch.by_length[first:last], room.members[4 * first : 4 * last],
+        batch.n_tags, batch.by_length[first:last], room.members[EIGHT * first : EIGHT * last],
         room.cells[first + piece : last + piece + 1], room.is_safe[first:last],
         room.log_partition[first:last], room.gradient,
     )  # fmt: skip
