@@ -15,7 +15,7 @@ from partita.training.contents import (
     refusing_wrong_contents,
 )
 from partita.training.digests import DIGEST
-from partita.training.model_file import read_header, read_model, write_model
+from partita.training.model_file import read_model, write_model
 from partita.training.optimisers.base import Optimiser, State
 
 HISTORY = "history"
@@ -60,13 +60,6 @@ def write_checkpoint(path: str | os.PathLike[str], run: Run, about: dict[str, An
         arrays["best_weights"] = run.best_weights
     header = {"kind": "checkpoint", "about": about, "best_iteration": run.best_iteration}
     write_model(path, header, arrays)
-
-
-def checkpoint_about(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What the run in a file is a run of."""
-    header = read_header(path, kind="checkpoint")
-    about: dict[str, Any] = Contents(header, {}, os.fspath(path)).take("about", dict[str, Any])
-    return about
 
 
 def read_checkpoint(
