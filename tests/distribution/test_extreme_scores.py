@@ -241,6 +241,34 @@ def test_lost_digits_are_said_to_be_lost():
         pt.LinearChain(np.array([[1e308], [1e308]]), np.zeros((1, 1))).max_marginals  # noqa: B018
 
 
+LARGEST = np.finfo(np.float64).max
+
+
+@pytest.mark.parametrize(
+    ("unary", "pairwise"),
+    [
+        ([[0.5, 1.0], [1.0, 0.0]], [[-1e-8, 1.0], [-0.5, -1.0]]),
+        (
+            [[-1.0, 0.0], [-1e-8, 1.0], [0.0, 1e-8]],
+            [[[0.5, 0.0], [1.0, 1.0]], [[0, 0.5], [-0.5, -1.0]]],
+        ),
+    ],
+)
+def test_differences_beyond_the_largest_double(unary, pairwise):
+    """Found by fuzzing: what is so much worse than the best of its word was taken for forbidden.
+
+    Two sequences are equally good, by scores that cancel: nobody can be sure of that in doubles.
+    """
+    p = pt.LinearChain(LARGEST * np.array(unary), LARGEST * np.array(pairwise))
+    with pytest.raises(ValueError, match=r"cannot be told apart: .* numbers such as 1.8e\+308"):
+        p.marginals  # noqa: B018
+    # Where the best is far ahead, it is found though its first tag is farther from the other.
+    pairwise = LARGEST * np.array([[-1.0, -np.inf], [-np.inf, 1.0]])
+    p = pt.LinearChain(LARGEST * np.array([[1.0, -1.0], [-1.0, 0.0]]), pairwise)
+    assert p.argmax.tolist() == [1, 1]
+    assert p.log_prob([1, 1]) == p.entropy == p.log_partition == 0.0
+
+
 def test_sums_that_cancel_keep_their_digits():
     graph = pt.Hypergraph([0, 1, 2, 2, 3], [[], [0], [1], [1], [2]], 3)
     p = pt.HypergraphDistribution(graph, [1e17, 0.0, 0.0, 3.0, -1e17])

@@ -50,20 +50,23 @@ def settled(sets: Structures, scores: FloatArray, reach: float = 1.0) -> Settled
     >>> settled(one_word, scores).scores[:3]
     array([  0., -32., -inf])
     """
-    sizes = _sizes(sets, scores)
-    unit = SHRUNK if sizes.max(initial=0.0) > ADDABLE else 1.0
+    unit = SHRUNK if _sizes(sets, scores).max(initial=0.0) > ADDABLE else 1.0
     given = found = scores / unit
-    unit_found, is_closer = unit, True
-    while is_closer and (sizes > SMALL).any() and (sizes < np.inf).all():
+    sizes, is_closer = _sizes(sets, found), True
+    while is_closer and (sizes > SMALL / unit).any():
         before, n_before = sizes, (given > -np.inf).sum()
-        is_kept = _in_reach(sets, found, sizes / unit_found, reach / unit_found)
+        is_kept = _in_reach(sets, found, sizes, reach / unit)
         # From the scores as they came, so that each is rounded once.
-        given = np.where(is_kept | _spread(sets, sizes <= PRECISE), given, -np.inf)
-        with np.errstate(over="ignore"):
-            found, unit_found = sets.centred(given, sets.infer(given)) * unit, 1.0
+        given = np.where(is_kept | _spread(sets, sizes <= PRECISE / unit), given, -np.inf)
+        found = sets.centred(given, sets.infer(given))
         sizes = _sizes(sets, found)
         # What is left may have more in common, and then it may show that less is in reach.
         is_closer = bool((sizes < before / 2).any() or (given > -np.inf).sum() < n_before)
+    with np.errstate(over="ignore"):
+        is_allowed, found = found > -np.inf, found * unit
+    # A difference beyond the largest double has no digits beside others; it is not forbidden.
+    is_beyond = is_allowed & (found == -np.inf)
+    sizes = _sizes(sets, np.where(is_beyond, np.finfo(np.float64).max, found))
     if (sizes > PRECISE).any():
         # The only structure of a sentence has all of its score in common with the others.
         is_alone = np.array(sets.count(given > -np.inf)) == 1
