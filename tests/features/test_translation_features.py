@@ -6,6 +6,9 @@ Templates' numbers are part of the file format: a model that was kept must mean 
 import numpy as np
 import pytest
 
+from partita.features.source_rules import SourceRuleFeatures, SourceRules
+from partita.grammars.choices import TargetChoices
+from partita.grammars.source_parts import SourceParts
 from partita.kernels.features import translation
 from test_sibling_features import mixed
 
@@ -126,3 +129,38 @@ def test_rows_are_gathered_and_scattered():
     np.add.at(expected, ids, slopes[:, None])
     translation.scatter(slopes, ids, total)
     np.testing.assert_allclose(total, expected, rtol=0, atol=1e-12)
+
+
+def choices(groups):
+    ends = np.cumsum([0, *map(len, groups)])
+    return TargetChoices(np.array(sum(groups, []), dtype=np.int64), ends)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_features_with_a_value(n):
+    """They stand behind those that are hashed, and each is of parts of one kind."""
+    words, classes, _, rng = sentence(n, n)
+    links, insertions = [[1, 3]] * n, [[2]] + [[0, 1]] * n
+    parts = SourceParts(choices(links), choices(insertions), 4)
+    n_links, n_insertions = 2 * n, 2 * n + 1
+    rules = SourceRules(
+        parts, words, classes, parts.links.words, np.zeros(n_links, dtype=np.int64),
+        rng.normal(size=(n_links, 3)), np.zeros(n_insertions, dtype=np.int64),
+        rng.normal(size=(n_insertions, 1)),
+    )  # fmt: skip
+    features = SourceRuleFeatures([rules], 4)
+    weights, found = np.zeros(features.n_weights), np.zeros(features.n_parts)
+    weights[-translation.N_VALUES :] = values = rng.normal(size=translation.N_VALUES)
+    features.add_scores(weights, found)
+    n_splits = (n + 1) * n * (n - 1) // 6
+    n_lengths = features.n_parts - n_links - n - n_insertions - 2 * n_splits
+    expected = [rules.link_values @ values[:3], [values[4]] * n]
+    expected += [rules.insertion_values[:, 0] * values[3] + values[5]]
+    expected += [[0.0] * (n_lengths + n_splits), [values[6]] * n_splits]
+    np.testing.assert_allclose(found, np.concatenate(expected), atol=1e-12)
+    # And the transpose: <scores, v> is <weights, gradient>, with hashed weights as well.
+    weights, v = rng.normal(size=features.n_weights), rng.normal(size=features.n_parts)
+    found, gradient = np.zeros(features.n_parts), np.zeros(features.n_weights)
+    features.add_scores(weights, found)
+    features.add_gradient(v, gradient)
+    assert found @ v == pytest.approx(weights @ gradient, abs=1e-9)

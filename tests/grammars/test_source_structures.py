@@ -109,7 +109,7 @@ def test_all_targets_are_the_sum_of_the_pairs(n):
     np.testing.assert_allclose(counts, whole.marginals, rtol=0, atol=1e-10)
 
 
-def n_on_forests(structures, spread, monkeypatch):
+def n_on_forests(structures, spread, monkeypatch, n_tried=20):
     """How many of some random scores need the forest, since weights would underflow."""
     asked = []
     name = "_by_forest" if isinstance(structures, SourcePairs) else "_forest"
@@ -122,7 +122,7 @@ def n_on_forests(structures, spread, monkeypatch):
     kind = spy if name == "_by_forest" else staticmethod(spy)
     with monkeypatch.context() as patch:
         patch.setattr(type(structures), name, kind)
-        for seed in range(20):
+        for seed in range(n_tried):
             structures.infer(random_scores(structures.sources[0], seed, spread))
     return len(asked)
 
@@ -133,6 +133,14 @@ def test_most_scores_take_the_fast_way_and_some_cannot(monkeypatch):
     for structures in (SourcePairs([source], [target]), SourceTargets([source])):
         assert n_on_forests(structures, 1.0, monkeypatch) == 0
         assert 0 < n_on_forests(structures, 100.0, monkeypatch) < 20
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_moderate_scores_take_the_fast_way_whatever_the_length(n, monkeypatch):
+    """Forests would hide what goes wrong: numbers in the wrong place are none, and no sums."""
+    source = example(n, n + 1, seed=1)
+    for structures in (SourcePairs([source], [np.arange(n)]), SourceTargets([source])):
+        assert n_on_forests(structures, 1.0, monkeypatch, n_tried=3) == 0
 
 
 def test_a_batch_is_its_sentences():

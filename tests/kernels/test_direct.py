@@ -10,6 +10,7 @@ import pytest
 import partita as pt
 from partita.kernels.bitext.hmm_steps import agree, infer_pair
 from partita.kernels.bitext.model1 import without_partner
+from partita.kernels.chains.lattices import word_sums
 from partita.kernels.chains.scaled import log_scale
 from partita.kernels.forests.order import is_sound
 from partita.kernels.simd.wide import narrow, widen
@@ -138,3 +139,16 @@ def test_without_source_words_everything_is_of_the_empty_word():
     found = uncompiled(infer_pair)(np.ones((1, 3)), None, None, 0.2, None, posteriors, None)
     assert found == 0.0
     assert posteriors.tolist() == [[1.0, 1.0, 1.0]]
+
+
+def test_a_tag_that_no_word_of_a_bundle_may_have():
+    rng, n_tags = np.random.default_rng(0), 3
+    scores = rng.normal(size=(5, n_tags))
+    scores[1:3, 1], scores[4, 0], scores[0, 2] = -np.inf, -np.inf, -np.inf
+    words, offsets = np.array([0, 1, 2, 3, 4, 1, 2]), np.array([0, 1, 3, 5, 7])
+    sums = np.full((4, n_tags), np.nan)
+    uncompiled(word_sums)(scores.reshape(-1), n_tags, 0, words, offsets, 0, 4, sums)
+    for bundle, found in enumerate(sums):
+        weights = np.exp(scores[words[offsets[bundle] : offsets[bundle + 1]]]).sum(axis=0)
+        with np.errstate(divide="ignore"):
+            np.testing.assert_allclose(found, np.log(weights), rtol=1e-14)

@@ -47,3 +47,18 @@ def test_tags_that_do_not_fit():
         known_tags(problem.p.structures, [tags[0] + 100, *tags[1:]])
     with pytest.raises(ValueError, match="-1 where one is not known"):
         known_tags(problem.p.structures, [tags[0][:-1], *tags[1:]])
+
+
+@pytest.mark.parametrize("beyond", [-3, -2, 2, 3])
+def test_numbers_just_beyond_what_there_is(beyond):
+    """Two tags, and heads of two words: 0, 1 and 2."""
+    chains, trees = Chains([2], n_tags=2, shared=True), ProjectiveTrees([2])
+    for place in (0, 1):
+        tags, heads = [1, 1], [0, 0]
+        tags[place], heads[place] = beyond, beyond + (beyond > 0)
+        with pytest.raises(ValueError, match="tags of sentence 0 range from"):
+            known_tags(chains, [tags])
+        with pytest.raises(ValueError, match="heads of sentence 0 range from"):
+            known_heads(trees, [heads])
+    assert known_tags(chains, [[1, 0]]).sum() == 2 + 4
+    assert known_heads(trees, [[2, 0]]).reshape(3, 3)[:, 1:].sum() == 2

@@ -48,6 +48,24 @@ def test_few_charts_are_kept(monkeypatch):
     assert not Blocks(order, np.full(10, 11)).is_kept
 
 
+@pytest.mark.parametrize("most_kept", [19, 20])
+def test_what_is_not_kept_is_dropped_at_once(most_kept, monkeypatch):
+    """And made again when it is used; what is kept is made once."""
+    monkeypatch.setattr(charts, "MOST_KEPT", most_kept)
+    made, used = [], []
+
+    def fill(order, offsets):
+        made.append(order.tolist())
+        return np.zeros(1)
+
+    blocks = Blocks(np.arange(4), np.full(4, 5))
+    found = blocks.fill(fill)
+    assert [charts is not None for charts in found] == [most_kept == 20]
+    blocks.each(lambda order, charts: used.append(order.tolist()), fill, found)
+    assert used == [[0, 1, 2, 3]]
+    assert made == [[0, 1, 2, 3]] * (1 if most_kept == 20 else 2)
+
+
 def kept(inference):
     """The charts, which are behind those of the labels."""
     inner = inference.state[1]

@@ -35,6 +35,19 @@ def tied(request):
     return TiedForests([forest, forest] if request.param == "list" else Built(), [N_PARTS, N_PARTS])
 
 
+@pytest.mark.parametrize("more", range(5))
+def test_parts_that_no_edge_has_count_nothing(more):
+    """The last of them, too, though no edge says that they are there."""
+    tied = TiedForest(Forests([GRAPH]), np.minimum(PARTS, 2), 3 + more)
+    counts = tied.part_counts(np.ones(len(PARTS)))
+    assert counts.tolist() == [2.0, 2.0, 3.0] + [0.0] * more
+    assert TiedForest(Forests([GRAPH]), PARTS, N_PARTS).part_counts(np.ones(7)).tolist() == [
+        2,
+        2,
+        1,
+    ]
+
+
 def test_sets_that_are_the_same(tied):
     forest = TiedForest(Forests([GRAPH]), PARTS, N_PARTS)
     sizes = [N_PARTS, N_PARTS]

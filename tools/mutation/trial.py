@@ -28,7 +28,7 @@ EMITTERS = ("kernels/jit.py", "kernels/cache.py", "kernels/simd/prefetch.py")
 """Files whose functions speak to the compiler, which is switched off here."""
 PREFIXES = (
     *("_emit", "_lower", "_type", "_spread", "_define", "define", "emit", "_is_places"),
-    *("_addresses", "_check_array", "_compiled", "_LanesModel", "_MaskModel", "_address"),
+    *("_addresses", "_check", "_compiled", "_LanesModel", "_MaskModel", "_address"),
 )
 
 
