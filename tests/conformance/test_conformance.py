@@ -487,6 +487,7 @@ EVERY_QUESTION = (
     lambda p: p.entropy,
     lambda p: p.covariance(),
     lambda p: p.argmax,
+    lambda p: p.max_marginals,
     lambda p: p.k_best(2),
     lambda p: p.sample(1, np.random.default_rng(0)),
 )

@@ -5,7 +5,7 @@ import pytest
 
 import partita as pt
 from partita.structures.chains import Chains
-from partita.structures.distinct import distinct_structures
+from partita.structures.distinct import WordWays, distinct_structures
 from partita.structures.joined import JoinedStructures
 
 
@@ -17,6 +17,33 @@ def test_what_is_left_keeps_its_probabilities():
     assert all(first == 0 for first, _ in second)
     share = np.mean([tag == 1 for _, tag in second])
     assert abs(share - 0.75) < 6 * np.sqrt(0.75 * 0.25 / 400)
+
+
+@pytest.mark.parametrize("size", [2, 3], ids=["drawn and left out", "walked"])
+def test_second_draws_go_by_what_the_first_leaves(size):
+    """Both ways: two of three tags leave 4 in 1000, too little to draw for."""
+    chances = np.array([0.5, 0.496, 0.004])
+    p = pt.LinearChain(np.log(chances)[None], np.zeros((3, 3)))
+    rng, n_draws = np.random.default_rng(0), 2000
+    drawn = [tuple(p.sample(size, rng, replace=False)[:2, 0]) for _ in range(n_draws)]
+    for first, second in [(0, 1), (1, 0), (0, 2)]:
+        expected = chances[first] * chances[second] / (1 - chances[first])
+        share = np.mean([pair == (first, second) for pair in drawn])
+        assert abs(share - expected) < 5 * np.sqrt(expected * (1 - expected) / n_draws)
+
+
+def test_many_words_need_no_inference_each(monkeypatch):
+    """Where much is left, samples that were drawn before are left out."""
+    monkeypatch.setattr(WordWays, "branches", None)
+    rng = np.random.default_rng(0)
+    tags = pt.LinearChain(rng.normal(size=(60, 5)), np.zeros((5, 5))).sample(9, rng, replace=False)
+    assert len(np.unique(tags, axis=0)) == 9
+    arcs = rng.normal(size=(9, 9, 2))
+    for trees in (pt.SpanningTree, pt.ProjectiveTree):
+        heads, labels = trees(arcs, labelled=True).sample(30, rng, replace=False)
+        assert len(np.unique(np.hstack([heads, labels]), axis=0)) == 30
+    p = pt.SegmentChain(rng.normal(size=(9, 3, 2)), np.zeros((2, 2)))
+    assert len({rows.tobytes() for rows in p.sample(30, rng, replace=False)}) == 30
 
 
 def test_each_sentence_of_a_batch_has_its_own():

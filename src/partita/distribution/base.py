@@ -7,7 +7,12 @@ import numpy as np
 
 from partita.arrays import FloatArray, Number, Values
 from partita.distribution import entropies, exact
-from partita.distribution.checks import check_comparable, check_precision, checked_draw
+from partita.distribution.checks import (
+    check_comparable,
+    check_largest,
+    check_precision,
+    checked_draw,
+)
 from partita.distribution.shaped import Parts, ShapedDistribution
 from partita.structures.base import Structure
 from partita.structures.batch import whole_number
@@ -289,6 +294,8 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
     def max_marginals(self) -> Parts:
         """For each part the score of the best structure that uses it; -inf where none can.
 
+        No structure at all is an error, as for all other questions.
+
         >>> from partita import LinearChain
         >>> p = LinearChain(np.array([[0.0, np.log(3.0)]]), np.zeros((2, 2)))
         >>> p.max_marginals.unary.round(3)
@@ -296,6 +303,7 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         """
         is_small = self.largest <= PRECISE
         found = self.flat_max_marginals() if is_small else exact.max_marginals(self)
+        check_largest(self.structures, self.scores, found)
         return self._shaped(found, largest=True)
 
     def k_best(self, k: int) -> list[Any]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.structures.base import Inference, Structures, too_large
-from partita.structures.batch import where_false, whole_number
+from partita.structures.batch import pieces, where_false, whole_number
 from partita.structures.settling import PRECISE
 
 COARSEST = 2.0**-20
@@ -48,6 +48,12 @@ def check_support(sets: Structures, scores: FloatArray, values: FloatArray) -> N
             f"{sets.why_empty(scores, sentence)}. Allow more parts, or leave the sentence out."
         )
     raise too_large(sets, scores, sentence)
+
+
+def check_largest(sets: Structures, scores: FloatArray, values: FloatArray) -> None:
+    """Of values for all parts, each sentence has one that is more than -inf."""
+    each = pieces(values, sets.part_offsets)
+    check_support(sets, scores, np.array([part.max(initial=-np.inf) for part in each]))
 
 
 def check_addition(name: str, words: FloatArray, scores: FloatArray) -> None:

@@ -7,6 +7,10 @@ which is Gumbel noise around the log-probability of the beginning; given that va
 continuations can be drawn (Kool, van Hoof and Welling 2019). So only the `size` beginnings with the
 largest values are ever continued. Nothing is subtracted from a probability: what is left over when
 nearly everything is drawn is as exact as the rest.
+
+Each beginning of a chain or tree is an inference, so that long sentences take long. Where the
+likeliest structures together leave enough, drawing with replacement and leaving out what was drawn
+before is the same distribution, and takes a few draws for each structure.
 """
 
 from abc import ABC, abstractmethod
@@ -17,13 +21,15 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
-from partita.structures.base import Structure, Structures
+from partita.structures.base import Inference, Structure, Structures
 from partita.structures.batch import pieces
 
 SMALL = 1e-200
 """A marginal below is not looked at: it may have lost digits, or all of them, to underflow."""
 MOST_PARTS = 2**22
 """Of beginnings that are asked for their continuations at once."""
+MOST_DRAWS = 64
+"""Draws for one new structure, on average, that are still less work than inferences."""
 
 
 @runtime_checkable
@@ -329,6 +335,38 @@ def distinct_by_words(
         structures.n_words.tolist(), pieces(scores, structures.part_offsets), strict=True
     )
     for n_words, mine in sentences:
-        ways = WordWays(make, n_words, mine, choices(n_words))
-        samples.append(ways.read(ways.distinct(size, rng)))
+        one = make(np.array([n_words]))
+        inference = one.infer(mine)
+        if _are_many(one, mine, inference, size):
+            samples.append(_first_different(one, mine, inference, size, rng))
+        else:
+            ways = WordWays(make, n_words, mine, choices(n_words))
+            samples.append(ways.read(ways.distinct(size, rng)))
     return samples
+
+
+def _are_many(one: Structures, scores: FloatArray, inference: Inference, size: int) -> bool:
+    """Whether any `size` - 1 structures of a sentence leave enough to draw another one soon.
+
+    Asked of the distribution, not of draws: to give up after some would favour what they were.
+    """
+    total = inference.log_partition[0]
+    most = 1.0 - 1.0 / MOST_DRAWS
+    if (size - 1) * np.exp(one.argmax(scores).scores[0] - total) <= most:
+        return True
+    best = np.array([score for _, score in one.k_best(scores, size - 1)[0]])
+    return bool(np.exp(best - total).sum() <= most)
+
+
+def _first_different(
+    one: Structures, scores: FloatArray, inference: Inference, size: int, rng: np.random.Generator
+) -> list[Structure]:
+    """Of independent samples of a sentence the first `size` that differ, in the order drawn."""
+    found: dict[tuple[bytes, ...], Structure] = {}
+    while len(found) < size:
+        (drawn,) = one.sample(scores, inference, size - len(found), rng)
+        rows = zip(*drawn, strict=True) if isinstance(drawn, tuple) else drawn
+        for row in rows:
+            fields = row if isinstance(row, tuple) else (row,)
+            found.setdefault(tuple(field.tobytes() for field in fields), row)
+    return list(found.values())

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from partita.distribution.base import Distribution
+from partita.distribution.checks import check_largest
 from partita.distribution.entropies import NEAR_ONE, places
 from partita.structures.settling import PRECISE
 from partita.torch.forms import integers, plain, tensors_of
@@ -280,7 +281,9 @@ class TensorDistribution(ShapedTensors):
         if p.largest > PRECISE:
             found = p.max_marginals
         else:
-            found = p._shaped(self._engine.flat_max_marginals(), largest=True)
+            flat = self._engine.flat_max_marginals()
+            check_largest(p.structures, p.scores, flat)
+            found = p._shaped(flat, largest=True)
         return self._named(tensors_of(self._template, found))
 
     def k_best(self, k: int) -> Any:
