@@ -127,6 +127,11 @@ class Pairs:
         free[self.places] = False
         return np.flatnonzero(free)
 
+    @cached_property
+    def zero_firsts(self) -> IntArray:
+        """The `zeros` of whole row r are those from zero_firsts[r] to zero_firsts[r + 1]."""
+        return np.searchsorted(self.zeros, np.arange(self.n_rows + 1) * self.width)
+
     def table(self, weights: FloatArray) -> FloatArray:
         """The weights as a table (n_attributes, width), 0 for what is no pair."""
         table = np.zeros((self.n_attributes, self.width))
@@ -170,6 +175,7 @@ class PairFeatures(FeatureMap):
                 f"{pairs.n_attributes - 1}. Were they made with this vocabulary?"
             )
         many = attributes.renumbered(np.where(pairs.has_row, pairs.ranks, -1))
+        self._whole = np.unique(many.ids)
         self._rows = RowFeatures(many, starts, pairs.width, pairs.n_rows, n_parts)
         self._singles = attributes.renumbered(np.where(pairs.has_row, -1, pairs.ranks))
         self._starts = np.ascontiguousarray(starts, dtype=np.int64)
@@ -188,9 +194,9 @@ class PairFeatures(FeatureMap):
         """Scatter: out[a, j] += sum_r value(r, a) score_gradient[starts[r] + j]."""
         middle = self._rows.n_weights
         self._rows.add_gradient(score_gradient, out[:middle])
-        # What belongs to no pair has no gradient, and so stays 0.
-        out[self.pairs.zeros] = 0.0
         rows, pairs = self._singles, self.pairs
+        # What belongs to no pair has no gradient, and so stays 0.
+        features_pairs.clear(self._whole, pairs.zero_firsts, pairs.zeros, out)
         columns = pairs.single_firsts, pairs.single_columns
         places = (*columns, rows.ids, rows.values, rows.offsets, self._starts)
         features_pairs.scatter(score_gradient, *places, out[middle:])

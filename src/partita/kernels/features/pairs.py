@@ -46,3 +46,11 @@ def scatter(gradient, firsts, columns, ids, values, offsets, starts, out):
             value = value_at(values, k)
             for pair in range(firsts[ids[k]], firsts[ids[k] + 1]):
                 out[pair] += value * gradient[start + columns[pair]]
+
+
+@kernel
+def clear(rows, firsts, zeros, out):
+    """out = 0 in some rows, at zeros[firsts[r] : firsts[r + 1]] for row r."""
+    for row in rows:
+        for k in range(firsts[row], firsts[row + 1]):
+            out[zeros[k]] = 0.0
