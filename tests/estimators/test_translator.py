@@ -282,6 +282,16 @@ def test_the_same_seed_gives_the_same_model_for_any_number_of_threads():
     assert models[0].predict(source) == models[1].predict(source)
 
 
+def test_rules_are_the_same_for_any_number_of_threads(hiero):
+    source, target = bitext()
+    other = copy.copy(hiero).set_params(workers=2).fit(2 * source, 2 * target)
+    rules, same = hiero.model_.family.rules, other.model_.family.rules
+    np.testing.assert_array_equal(rules.sources.symbols, same.sources.symbols)
+    np.testing.assert_array_equal(rules.targets.symbols, same.targets.symbols)
+    np.testing.assert_array_equal(rules.features, same.features)
+    np.testing.assert_array_equal(hiero.model_.weights, other.model_.weights)
+
+
 def test_held_out_pairs_choose_the_pass():
     source, target = bitext()
     translator = small(3)

@@ -22,6 +22,7 @@ from partita.estimators.translation.translation_model import TranslationModel
 from partita.features.source_rules import BITS
 from partita.text.word_vocabulary import WordVocabulary
 from partita.training import LBFGS, TrainingResult
+from partita.training.workers import Workers
 
 MOST_TRIED = 8
 """Pairs that are tried for each one that is to be found reachable by hierarchical rules."""
@@ -162,13 +163,15 @@ class Hiero(TranslationGrammar):
             for there, back in both
         ]
         limits = RuleLimits(longest_phrase=self.longest_phrase)
-        counts = count_rules(*numbers, links, limits, pairs.weights)
+        n_threads = Workers.of(runs.workers).n_threads
+        counts = count_rules(*numbers, links, limits, pairs.weights, n_threads=n_threads)
         rules = HieroRules.of(
             counts,
             words,
             (forward.table, backward.table),
             n_targets=self.n_targets,
             min_count=self.min_count,
+            n_threads=n_threads,
         )
         return rules, training
 

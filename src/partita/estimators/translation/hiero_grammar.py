@@ -18,6 +18,7 @@ from partita.kernels.bitext import rule_extraction as kernels
 from partita.kernels.bitext.hiero_trie import MISSING
 from partita.structures.batch import offsets as offsets_of
 from partita.text.word_vocabulary import UNKNOWN, WordVocabulary
+from partita.training.threads import in_threads
 
 FEATURES = (
     "log p(target | source)",
@@ -65,6 +66,7 @@ class HieroRules:
         *,
         n_targets: int,
         min_count: int,
+        n_threads: int = 1,
     ) -> Self:
         """The `n_targets` commonest target sides of each source side.
 
@@ -78,15 +80,16 @@ class HieroRules:
         is_phrase = ~(found.sources == FIRST).any(axis=1)
         enough = np.flatnonzero((found.counts >= min_count) | is_phrase[source])
         # Source sides in order, the commonest targets first, the last of equals before the others.
-        keys = -_ranks(found.targets)[target], -found.counts, _ranks(found.sources)[source]
+        ranks = in_threads(_ranks, (found.targets, found.sources), n_threads=n_threads)
+        keys = -ranks[0][target], -found.counts, ranks[1][source]
         order = enough[np.lexsort([key[enough] for key in keys])]
         kept = order[_places(source[order]) < n_targets]
         left, right = found.sources[source[kept]], found.targets[target[kept]]
         features = np.zeros((len(kept), len(FEATURES)))
         for column, total in enumerate(totals):
             features[:, column] = np.log(found.counts[kept] / total[kept])
-        features[:, 2] = _lexical(tables[0], left, right)
-        features[:, 3] = _lexical(tables[1], right, left)
+        lexical = in_threads(_lexical, tables, (left, right), (right, left), n_threads=n_threads)
+        features[:, 2:4] = np.column_stack(lexical)
         features[:, 4:9] = _shapes(right)
         features[:, 9] = found.counts[kept] == 1
         starts = np.flatnonzero(_places(source[kept]) == 0)

@@ -11,6 +11,7 @@ from partita.kernels.bitext import rule_extraction as kernels
 from partita.kernels.bitext.hiero_trie import MISSING
 from partita.structures.batch import offsets as offsets_of
 from partita.text.word_vocabulary import Numbered
+from partita.training.threads import in_threads
 
 Links = Sequence[tuple[int, int]]
 Side = tuple[int, ...]
@@ -109,8 +110,13 @@ def count_rules(
     links: Sequence[Links],
     limits: RuleLimits,
     weights: FloatArray | None = None,
+    *,
+    n_threads: int = 1,
 ) -> RuleCounts:
-    """In how many pairs of an aligned bitext each rule is; a pair counts its weight, else 1."""
+    """In how many pairs of an aligned bitext each rule is; a pair counts its weight, else 1.
+
+    With two threads each side of the rules is numbered by one.
+    """
     weights = np.ones(len(source)) if weights is None else np.asarray(weights, dtype=np.float64)
     rows = _rows([link for own in links for link in own])
     ends = offsets_of(np.array([len(own) for own in links], dtype=np.int64))
@@ -129,7 +135,11 @@ def count_rules(
             # One pair alone has more rules than there is room for.
             room *= 2
             continue
-        both = np.column_stack([sources.numbers(left[:n]), targets.numbers(right[:n])])
+        both = np.column_stack(
+            in_threads(
+                _Different.numbers, (sources, targets), (left[:n], right[:n]), n_threads=n_threads
+            )
+        )
         found = rules.numbers(both.astype(np.int32))
         n_new = rules.n_rows - len(counts)
         counts = np.concatenate([counts, np.zeros(n_new)])
