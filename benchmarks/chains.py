@@ -16,6 +16,7 @@ from benchmarks.timing import (
     best_times,
     dgemm,
     optional,
+    times_ours,
     write_json,
 )
 
@@ -274,11 +275,7 @@ def found_lines(marginals, derived, lengths):
         {
             "what": f"chain, {tags} tags, transitions {transitions}, arrays in, marginals out",
             "ours": f"{row['partita']:.3g} µs a sentence of 25 words",
-            "peers": ", ".join(
-                f"{name} {row[f'{name} / partita']:.3g} times that"
-                for name in ("torch-struct", "pytorch-crf", "hmmlearn's C++")
-                if name in row
-            ),
+            "peers": times_ours(row, ("torch-struct", "pytorch-crf", "hmmlearn's C++")),
         }
         for (transitions, tags), row in rows.items()
     ]

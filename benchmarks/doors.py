@@ -8,7 +8,7 @@ batches, ragged ones, lists of arrays, and one sentence alone. Run it with `make
 import warnings
 
 from benchmarks.chains import torch_struct_marginals as torch_struct_chains
-from benchmarks.timing import Table, best_time, best_times, write_json
+from benchmarks.timing import Table, best_time, best_times, times_ours, write_json
 from benchmarks.trees import compared, microseconds, numpy_inverse, supar_marginals
 from benchmarks.trees import torch_struct_marginals as torch_struct_trees
 
@@ -124,11 +124,7 @@ def main():
         {
             "what": "spanning trees, 25 words, arrays in, marginals out",
             "ours": f"{row['partita']:.3g} µs a sentence",
-            "peers": ", ".join(
-                f"{name} {row[f'{name} / partita']:.3g} times that"
-                for name in ("torch-struct", "SuPar", "numpy.linalg.inv")
-                if name in row
-            ),
+            "peers": times_ours(row, ("torch-struct", "SuPar", "numpy.linalg.inv")),
         }
         for row in tables[1].rows
         if (row["trees"], row["words"]) == ("spanning", N_WORDS)

@@ -7,7 +7,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -179,5 +179,17 @@ def spread(values: Sequence[float], sign: str = "") -> str:
     return f"{mean} ± {np.std(values, ddof=1):.2f}" if len(values) > 1 else mean
 
 
+def times_ours(row: Mapping[str, Any], peers: Sequence[str]) -> str:
+    """What the peers of a row take, in multiples of what we take; without those that are not there.
+
+    >>> times_ours({"SuPar / partita": 10.06, "torch-struct / partita": 2064.4}, ["SuPar", "ufal"])
+    'SuPar 10.1 times that'
+    """
+    there = [(name, row.get(f"{name} / partita")) for name in peers]
+    return ", ".join(f"{name} {_shown(ratio)} times that" for name, ratio in there if ratio)
+
+
 def _shown(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if 1000 <= abs(value) < np.inf else f"{value:.3g}"

@@ -8,7 +8,16 @@ Run it with `make bench-trees`.
 
 import warnings
 
-from benchmarks.timing import RESULTS, Table, aim, best_time, best_times, optional, write_json
+from benchmarks.timing import (
+    RESULTS,
+    Table,
+    aim,
+    best_time,
+    best_times,
+    optional,
+    times_ours,
+    write_json,
+)
 
 # isort: split
 import numpy as np
@@ -323,11 +332,7 @@ def found_lines(marginals, products, best, lengths):
         {
             "what": f"{kind} trees, {n_words} words, {what}",
             "ours": f"{row['partita']:.3g} µs a sentence",
-            "peers": ", ".join(
-                f"{name} {row[f'{name} / partita']:.3g} times that"
-                for name in ("torch-struct", "SuPar", "ufal")
-                if f"{name} / partita" in row
-            ),
+            "peers": times_ours(row, ("torch-struct", "SuPar", "ufal")),
         }
         for what, table in (("marginals", marginals), ("best tree", best))
         for row in table.rows

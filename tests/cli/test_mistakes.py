@@ -163,6 +163,7 @@ def test_one_message_and_nothing_written(line, message, run, files, broken):
         ("train tagger train.conllu", "arguments are required: -o/--output"),
         ("train tagger train.conllu -o m --l3 1", "unrecognized arguments: --l3 1"),
         ("train tagger train.conllu -o m --max 1", "unrecognized arguments: --max 1"),
+        ("simulate tagger x --held-out y", "arguments: --held-out. See partita simulate tagger"),
         ("predict tagger.model", "arguments are required: INPUT"),
         ("predict a.model en.txt de.txt", "other side of a bitext? Give it by --target."),
         ("train tagger x -o -", "argument -o/--output: - came, which is standard output; expected"),

@@ -76,7 +76,7 @@ class Parser(argparse.ArgumentParser):
             message = f"{name} is {found[1]!r}; expected one of {', '.join(choices)}"
         else:
             words = message.partition("unrecognized arguments: ")[2].split()
-            options = sorted(parser.options() | self.options())
+            options = sorted((parser.options() | self.options()) - {"-h", "--help"})
             near = (difflib.get_close_matches(word, options, 1, LIKE) for word in words)
             meant = [each for matches in near for each in matches]
             if "--target" in options and words and not words[0].startswith("-"):
