@@ -163,7 +163,7 @@ def measured(data: Path, what: str) -> float:
     if what != "Python and Numba alone":
         train = treebank(data, EWT, "train")
         if what != "reading":
-            parser = fitted(train, workers=1, max_iterations=2, n_models=1)
+            parser = fitted(train, max_iterations=2)
             parser.predict(treebank(data, EWT, "dev"))
     return peak_gigabytes()
 
