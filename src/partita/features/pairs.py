@@ -8,6 +8,7 @@ zeros for the pairs that are not there; the others have their pairs' weights one
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -145,6 +146,31 @@ class Pairs:
         return weights
 
 
+class _Occurrences(NamedTuple):
+    """Pairs of attributes without a whole row, each time that they occur.
+
+    Found once: to look up the pairs of an attribute, and their columns, takes longer than the sum.
+    """
+
+    pairs: NDArray[np.int32]
+    values: FloatArray
+    parts: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, attributes: Attributes, starts: IntArray, pairs: Pairs) -> "_Occurrences":
+        """Those of rows of attributes whose scores begin at `starts`."""
+        firsts = pairs.single_firsts[attributes.ids]
+        counts = pairs.single_firsts[attributes.ids + 1] - firsts
+        before = np.cumsum(counts) - counts
+        found = np.arange(counts.sum()) + np.repeat(firsts - before, counts)
+        rows = np.repeat(starts, np.diff(attributes.offsets))
+        parts = np.repeat(rows, counts) + pairs.single_columns[found]
+        values = attributes.values
+        if len(values):
+            values = np.repeat(values, counts)
+        return cls(found.astype(np.int32), values, parts.astype(np.int32))
+
+
 class PairFeatures(FeatureMap):
     """Rows of parts; an attribute has weights for the columns of its pairs only.
 
@@ -177,26 +203,20 @@ class PairFeatures(FeatureMap):
         many = attributes.renumbered(np.where(pairs.has_row, pairs.ranks, -1))
         self._whole = np.unique(many.ids)
         self._rows = RowFeatures(many, starts, pairs.width, pairs.n_rows, n_parts)
-        self._singles = attributes.renumbered(np.where(pairs.has_row, -1, pairs.ranks))
-        self._starts = np.ascontiguousarray(starts, dtype=np.int64)
+        singles = attributes.renumbered(np.where(pairs.has_row, -1, pairs.ranks))
+        self._singles = _Occurrences.of(singles, np.asarray(starts), pairs)
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """Gather: out[starts[r] + j] += sum_a value(r, a) weights[a, j]."""
         middle = self._rows.n_weights
         self._rows.add_scores(weights[:middle], out)
-        rows, pairs = self._singles, self.pairs
-        columns = pairs.single_firsts, pairs.single_columns
-        features_pairs.gather(
-            weights[middle:], *columns, rows.ids, rows.values, rows.offsets, self._starts, out
-        )
+        features_pairs.gather(weights[middle:], *self._singles, out)
 
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
         """Scatter: out[a, j] += sum_r value(r, a) score_gradient[starts[r] + j]."""
         middle = self._rows.n_weights
         self._rows.add_gradient(score_gradient, out[:middle])
-        rows, pairs = self._singles, self.pairs
+        pairs = self.pairs
         # What belongs to no pair has no gradient, and so stays 0.
         features_pairs.clear(self._whole, pairs.zero_firsts, pairs.zeros, out)
-        columns = pairs.single_firsts, pairs.single_columns
-        places = (*columns, rows.ids, rows.values, rows.offsets, self._starts)
-        features_pairs.scatter(score_gradient, *places, out[middle:])
+        features_pairs.scatter(score_gradient, *self._singles, out[middle:])
