@@ -12,6 +12,7 @@ from partita.data import files as data_files
 from partita.data.bitext_files import BitextFiles
 from partita.data.errors import DataError
 from partita.data.files import SentenceFiles
+from partita.estimators.alignment.models import AlignmentModel, ItgAlignment
 from partita.estimators.parsing import from_files
 
 OPTIONS = {"tag_column": "UPOS", "max_iterations": 5}
@@ -293,6 +294,40 @@ def test_aligners_of_files_are_those_of_memory(tmp_path, monkeypatch, model, blo
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("training_pairs", [5, None])
+@pytest.mark.parametrize("block", [2**22, 2000])
+def test_crf_aligners_of_files_are_those_of_memory(tmp_path, monkeypatch, block, training_pairs):
+    monkeypatch.setattr(bitext_files, "BLOCK", block)
+    bitext = read_bitext(samples.path("bitext-dev.txt"))
+    # Some pairs come twice, in blocks that are far from each other.
+    sides = [[*side, *side[:7]] for side in (bitext.source, bitext.target)]
+    paths = [tmp_path / "source", tmp_path / "target"]
+    for path, side in zip(paths, sides, strict=True):
+        path.write_text("".join(" ".join(words) + "\n" for words in side))
+    crf = ItgAlignment(max_iterations=1, training_words=5, training_pairs=training_pairs)
+    options = {"model": crf, "workers": 2, "progress": False, "max_words": 12}
+    expected = Aligner(**options).fit(*sides)
+    found = Aligner(**options).fit(BitextFiles(*paths))
+    assert str(found.counts_) == str(expected.counts_)
+    assert found.stage_counts_ == expected.stage_counts_
+    counts = found.stage_counts_["CRF"]
+    assert counts.n_repeated > 0
+    assert (counts.n_spare > 0) == (training_pairs == 5)
+    if block == 2**22:
+        assert stored(found, tmp_path / "a") == stored(expected, tmp_path / "b")
+    asked = sides[0][:5], sides[1][:5]
+    answers = zip(found.predict_marginals(*asked), expected.predict_marginals(*asked), strict=True)
+    for one, other in answers:
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+
+
+class AlignmentOfOnesOwn(AlignmentModel):
+    """Says nothing of how it learns from files."""
+
+    def learn(self, given, runs):
+        raise NotImplementedError
+
+
 def test_mistakes_in_bitexts_of_files(tmp_path):
     (tmp_path / "source").write_text("la maison\nune fleur\n")
     for text, line in (("the house\n", 2), ("the house\na flower\nmore\n", 3)):
@@ -300,8 +335,8 @@ def test_mistakes_in_bitexts_of_files(tmp_path):
         with pytest.raises(DataError, match=f"line {line}: this line has no partner"):
             Aligner().fit(BitextFiles(tmp_path / "source", tmp_path / "target"))
     files = BitextFiles(samples.path("bitext-dev.txt"))
-    with pytest.raises(ValueError, match="files came for the model 'crf'"):
-        Aligner(model="crf").fit(files)
+    with pytest.raises(ValueError, match="files came for the model .*, which looks at pairs in"):
+        Aligner(model=AlignmentOfOnesOwn()).fit(files)
     with pytest.raises(ValueError, match="source came without target"):
         Aligner().fit([["la"]])
 

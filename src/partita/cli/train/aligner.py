@@ -75,7 +75,7 @@ def run(options: Options) -> int:
     judges = None if held_out is None else (held_out.source, held_out.target)
     is_enough = options.source is not None and not (options.also or options.gold)
     lessons: tuple[Any, ...]
-    if aligner.cache is not None and is_enough and aligner.chosen_model().generative_course():
+    if aligner.cache is not None and is_enough and aligner.learns_from_files:
         lessons = (BitextFiles(options.source, options.target),)
         say(f"Reading {lessons[0]!r} in {count(len(lessons[0].blocks), 'block')}")
     else:

@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 from partita.arrays import FloatArray
 from partita.data.alignments import Alignment
 from partita.data.bitext_files import BitextFiles
+from partita.estimators.alignment.crf_from_files import fit_crf_from_files
 from partita.estimators.alignment.from_files import fit_from_files
 from partita.estimators.alignment.generative import Generative
 from partita.estimators.alignment.itg_links import ItgLinks, gold_pairs
@@ -18,7 +19,13 @@ from partita.estimators.alignment.material import (
     read_held_out,
     read_pairs,
 )
-from partita.estimators.alignment.models import MODELS, AlignmentModel, LinkLesson, ModelName
+from partita.estimators.alignment.models import (
+    MODELS,
+    AlignmentModel,
+    ItgAlignment,
+    LinkLesson,
+    ModelName,
+)
 from partita.estimators.alignment.questions import LinkEstimator
 from partita.estimators.base import Stored
 from partita.estimators.bitext import BitextModel
@@ -87,7 +94,7 @@ class Aligner(LinkEstimator):
         what is `possible` may be linked or not. The likelihood of `held_out`, source and target
         sentences, says which iteration was best. `sample_weight` has a number for each pair. Pairs
         with an empty side teach nothing. Of `BitextFiles` (`partita.data.bitext_files`), in place
-        of both sides, each worker reads its own part; for Model 1 and hidden Markov models.
+        of both sides, each worker reads its own part; the CRF's short pairs come to memory.
         """
         with self._fitting():
             model = self.chosen_model()
@@ -119,8 +126,7 @@ class Aligner(LinkEstimator):
                 learnt = model.learn(LinkLesson(words, pairs, judges), self)
             self.model_, self.counts_ = learnt.model, pairs.counts
             self.stages_, self.stage_counts_ = learnt.stages, learnt.counts
-            # The last run, which also says if an earlier one was interrupted.
-            self.training_ = reduce(lambda one, two: two.after(one), learnt.stages.values())
+            self.training_ = self._last_run()
             self.about_ = run_facts(self.training_, "is the loss")
         return self
 
@@ -128,19 +134,35 @@ class Aligner(LinkEstimator):
         """The model that `model` stands for."""
         return MODELS[self.model]() if isinstance(self.model, str) else self.model
 
+    @property
+    def learns_from_files(self) -> bool:
+        """Whether `fit` takes `BitextFiles`; models of one's own may not."""
+        model = self.chosen_model()
+        return isinstance(model, ItgAlignment) or model.generative_course() is not None
+
     def _fit_files(
         self, files: BitextFiles, model: AlignmentModel, held_out: PairMaterial | None
     ) -> Self:
         course = model.generative_course()
-        if course is None:
+        if isinstance(model, ItgAlignment):
+            learnt, self.counts_ = fit_crf_from_files(self, files, model, held_out)
+            self.model_, self.stages_, self.stage_counts_ = learnt
+        elif course is not None:
+            found = fit_from_files(self, files, course, held_out, self)
+            self.model_, training, self.counts_ = found
+            self.stages_, self.stage_counts_ = {"EM": training}, {}
+        else:
             raise ValueError(
                 f"files came for the model {self.model!r}, which looks at pairs in memory; "
-                "expected 'model1' or 'hmm'."
+                "expected 'model1', 'hmm', 'crf', or an object of such options."
             )
-        self.model_, self.training_, self.counts_ = fit_from_files(self, files, course, held_out)
-        self.stages_, self.stage_counts_ = {"EM": self.training_}, {}
+        self.training_ = self._last_run()
         self.about_ = run_facts(self.training_, "is the loss")
         return self
+
+    def _last_run(self) -> TrainingResult:
+        """Which also says if an earlier one was interrupted."""
+        return reduce(lambda one, two: two.after(one), self.stages_.values())
 
     def usable_pairs(self) -> Callable[[PairMaterial], PairMaterial]:
         """Which pairs are learnt from, as a function that can be sent to workers."""

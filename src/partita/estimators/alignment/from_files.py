@@ -15,6 +15,7 @@ from partita.estimators.alignment.generative import Generative, judging
 from partita.estimators.alignment.material import PairCounts, PairMaterial, read_pairs
 from partita.estimators.alignment.pairs import Meetings
 from partita.estimators.blocks import BlockPasses, cache_folder
+from partita.estimators.groups import Runs
 from partita.text.merging import MergedCounts
 from partita.text.word_vocabulary import WordVocabulary
 from partita.training import Batch, TrainingResult
@@ -26,12 +27,16 @@ Usable = Callable[[PairMaterial], PairMaterial]
 
 
 def fit_from_files(
-    options: "Aligner", files: BitextFiles, course: EmCourse, held_out: PairMaterial | None
+    options: "Aligner",
+    files: BitextFiles,
+    course: EmCourse,
+    held_out: PairMaterial | None,
+    runs: Runs,
 ) -> tuple[Generative, TrainingResult, PairCounts]:
     """Models of both directions, and what became of the pairs."""
-    with cache_folder(options) as folder:
-        passes = BlockPasses(files.blocks, folder, options)
-        reader = _PairReader(options.usable_pairs())
+    with cache_folder(runs) as folder:
+        passes = BlockPasses(files.blocks, folder, runs)
+        reader = PairReader(options.usable_pairs())
         sides: tuple[Counter[str], Counter[str]] = Counter(), Counter()
         counts, longest = PairCounts(0), (0, 0)
         for found in passes.each(reader.survey):
@@ -56,7 +61,7 @@ def fit_from_files(
         encoder = _PairEncoder(finder, layout, (keys[0], keys[1]))
         stored = passes.batches(encoder, (layout, source, target))
         judge = None if held_out is None else judging((source, target), held_out)
-        models, training = learn_batches(layout, stored, judge, options)
+        models, training = learn_batches(layout, stored, judge, runs)
     return Generative.of(source, target, models), training, counts
 
 
@@ -76,7 +81,9 @@ class PairSurvey:
 
 
 @dataclass(frozen=True)
-class _PairReader:
+class PairReader:
+    """The pairs of blocks, some thousands at a time."""
+
     usable: Usable
 
     def chunks(self, block: BitextBlock) -> Iterator[PairMaterial]:
@@ -101,7 +108,7 @@ class _PairReader:
 class _MeetingFinder:
     """The second pass: which words meet."""
 
-    reader: _PairReader
+    reader: PairReader
     source: WordVocabulary
     target: WordVocabulary
 

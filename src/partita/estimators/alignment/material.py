@@ -1,6 +1,6 @@
 """Sentences and their translations: read, checked, weighed; which are used, and why not others."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,11 +137,12 @@ class PairMaterial:
 
     def thinned(self, most: int | None) -> "PairMaterial":
         """At most so many, evenly spread over all."""
-        is_kept = np.ones(len(self), dtype=np.bool_)
-        if most is not None and len(self) > most:
-            is_kept[:] = False
-            is_kept[np.linspace(0, len(self) - 1, most).astype(np.int64)] = True
-        return self.kept(is_kept, "n_spare")
+        return self.kept(evenly(len(self), most), "n_spare")
+
+    def chosen(self, bound: Callable[[IntArray], IntArray], most: int | None) -> "PairMaterial":
+        """Those whose target is not longer than a bound, each once, and not too many."""
+        n, m = self.lengths
+        return self.kept(m <= bound(n), "n_beyond").different().thinned(most)
 
     def swapped(self) -> "PairMaterial":
         """The other way round, without alignments."""
@@ -150,6 +151,19 @@ class PairMaterial:
     def whole(self) -> "PairMaterial":
         """The same pairs, as if these were all that came."""
         return replace(self, counts=PairCounts(len(self)))
+
+
+def evenly(size: int, most: int | None) -> BoolArray:
+    """Which to keep of so many, at most so many, evenly spread over all.
+
+    >>> evenly(5, 2)
+    array([ True, False, False, False,  True])
+    """
+    is_kept = np.ones(size, dtype=np.bool_)
+    if most is not None and size > most:
+        is_kept[:] = False
+        is_kept[np.linspace(0, size - 1, most).astype(np.int64)] = True
+    return is_kept
 
 
 def read_pairs(

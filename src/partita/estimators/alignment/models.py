@@ -1,10 +1,11 @@
 """The kinds of aligners, as objects of options: Model 1, hidden Markov models, ITG CRFs."""
 
 from abc import abstractmethod
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
+from partita.arrays import IntArray
 from partita.data.alignments import Alignment
 from partita.estimators.alignment.em import EmCourse, learn_directions
 from partita.estimators.alignment.generative import Generative, judging
@@ -33,6 +34,23 @@ STAGES = ("CRF", "CRF, target to source", "CRF, gold links")
 """The names of the runs of the ITG aligner behind that of the generative models."""
 
 
+ModelT = TypeVar("ModelT", bound=LinkModel)
+
+
+class ShortPairs(Protocol):
+    """Pairs of which some are chosen for a CRF, wherever they are."""
+
+    @property
+    def lengths(self) -> tuple[IntArray, IntArray]:
+        """Words of each source and target sentence."""
+
+    def chosen(self, bound: Bound, most: int | None) -> PairMaterial:
+        """Pairs within a bound, each once, and not too many."""
+
+    def swapped(self) -> Self:
+        """The other way round."""
+
+
 class LinkLesson(NamedTuple):
     """Pairs that have words on both sides, the vocabularies of both, and pairs to judge by."""
 
@@ -41,10 +59,10 @@ class LinkLesson(NamedTuple):
     held_out: PairMaterial | None = None
 
 
-class LearntLinks(NamedTuple):
+class LearntLinks(NamedTuple, Generic[ModelT]):
     """What a model of alignment learnt, and how."""
 
-    model: LinkModel
+    model: ModelT
     stages: dict[str, TrainingResult]
     """The runs in their order, by name."""
     counts: dict[str, PairCounts]
@@ -64,7 +82,7 @@ class AlignmentModel(Declared):
         return False
 
     @abstractmethod
-    def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
+    def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks[Any]:
         """Models and how they were learnt."""
 
     def generative_course(self) -> EmCourse | None:
@@ -119,7 +137,7 @@ class Model1(WordTranslation, AlignmentModel):
         """Model 1 alone."""
         return EmCourse(self.model1_iterations, alpha=self.alpha)
 
-    def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
+    def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks[Any]:
         """Both directions."""
         model, training = learn_generative(given, self.generative_course(), runs)
         return LearntLinks(model, {"Model 1": training}, {})
@@ -133,7 +151,7 @@ class HiddenMarkovAlignment(HiddenMarkovOptions, AlignmentModel):
         """Model 1, then these."""
         return self.course()
 
-    def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
+    def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks[Any]:
         """Model 1 in both directions, and the hidden Markov models from there on."""
         model, training = learn_generative(given, self.course(), runs)
         return LearntLinks(model, {"HMM": training}, {})
@@ -190,55 +208,61 @@ class ItgAlignment(HiddenMarkovOptions, LatentOptions, GoldOptions, AlignmentMod
         """Whether it holds out some of the pairs by itself."""
         return self.held_out_share > 0
 
-    def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks:
+    def learn(self, given: LinkLesson, runs: Runs) -> LearntLinks[Any]:
         """Generative models, one or two CRFs without gold links, and one that learns from them."""
         generative, training = learn_generative(
             given._replace(held_out=None), self.course(), preparing(runs)
         )
+        pairs = given.pairs
+        short = pairs.whole().short(self.training_words)
+        learnt = self.learn_from(generative, training, short, given.held_out, runs)
+        places = gold_pairs(pairs.alignments)
+        if not places:
+            return learnt
+        model, stages, counts = learnt
+        gold = pairs.select(places, PairCounts(len(places)))
+        model, last, counts[STAGES[-1]] = self.learn_gold(model, gold, runs)
+        return LearntLinks(model, stages | ({} if last is None else {STAGES[-1]: last}), counts)
+
+    def learn_from(
+        self,
+        generative: Generative,
+        training: TrainingResult,
+        short: ShortPairs,
+        held_out: PairMaterial | None,
+        runs: Runs,
+    ) -> LearntLinks[ItgLinks]:
+        """One or two CRFs beside models that are learnt already, from pairs that are short."""
         stages, counts, latent = {"HMM": training}, {}, []
         for stage in range(1, 3 if self.directions == "both" else 2):
             name = STAGES[stage - 1]
-            crf, found = self._learn_latent(generative, given, runs, stage)
+            if stage == 2:
+                short, held_out = short.swapped(), held_out and held_out.swapped()
+            crf, found = self._learn_latent(generative, short, held_out, runs, stage)
             latent.append(crf)
             stages[name], counts[name] = found.training, found.counts
         mixture = Mixture(self.pool, self.gold_share, self.most_cells)
-        model = ItgLinks(generative, tuple(latent), None, mixture)
-        pairs = given.pairs
-        places = gold_pairs(pairs.alignments)
-        if places:
-            gold = pairs.select(places, PairCounts(len(places)))
-            model, last, counts[STAGES[-1]] = self.learn_gold(model, gold, runs)
-            stages |= {} if last is None else {STAGES[-1]: last}
-        return LearntLinks(model, stages, counts)
+        return LearntLinks(ItgLinks(generative, tuple(latent), None, mixture), stages, counts)
 
     def _learn_latent(
         self,
         generative: Generative,
-        given: LinkLesson,
+        short: ShortPairs,
+        held_out: PairMaterial | None,
         runs: Runs,
         stage: int,
     ) -> tuple[LinkCrf, Latent]:
         """The CRF of one direction: the first stage is source to target."""
         words, tables = ways(generative)[stage - 1]
-        _, pairs, held_out = given
-        if stage == 2:
-            pairs, held_out = pairs.swapped(), held_out and held_out.swapped()
-        short = pairs.whole().short(self.training_words)
         lexicon = LinkLexicon.learn(words, tables, self.n_translations)
         family = LinkFamily(*words, lexicon, Bound.fitted(*short.lengths))
-        chosen = self._chosen(short, family.bound)
+        chosen = short.chosen(family.bound, self.training_pairs)
         if held_out is None:
             chosen, held_out = _split(chosen, self.held_out_share, runs.seed)
         found = learn_latent(
             family, chosen, held_out, lambda n_pairs: self.way(runs, family, n_pairs), runs, stage
         )
         return LinkCrf(family, found.training.weights, *tables), found
-
-    def _chosen(self, short: PairMaterial, bound: Bound) -> PairMaterial:
-        """Pairs within the bound, each once, and not too many."""
-        n, m = short.lengths
-        within = short.kept(m <= bound(n), "n_beyond")
-        return within.different().thinned(self.training_pairs)
 
     def learn_gold(
         self, model: ItgLinks, pairs: PairMaterial, runs: Runs
