@@ -146,7 +146,7 @@ class Pairs:
         return weights
 
 
-class _Occurrences(NamedTuple):
+class _PairOccurrences(NamedTuple):
     """Pairs of attributes without a whole row, each time that they occur.
 
     Found once: to look up the pairs of an attribute, and their columns, takes longer than the sum.
@@ -157,7 +157,7 @@ class _Occurrences(NamedTuple):
     parts: NDArray[np.int32]
 
     @classmethod
-    def of(cls, attributes: Attributes, starts: IntArray, pairs: Pairs) -> "_Occurrences":
+    def of(cls, attributes: Attributes, starts: IntArray, pairs: Pairs) -> "_PairOccurrences":
         """Those of rows of attributes whose scores begin at `starts`."""
         firsts = pairs.single_firsts[attributes.ids]
         counts = pairs.single_firsts[attributes.ids + 1] - firsts
@@ -204,7 +204,7 @@ class PairFeatures(FeatureMap):
         self._whole = np.unique(many.ids)
         self._rows = RowFeatures(many, starts, pairs.width, pairs.n_rows, n_parts)
         singles = attributes.renumbered(np.where(pairs.has_row, -1, pairs.ranks))
-        self._singles = _Occurrences.of(singles, np.asarray(starts), pairs)
+        self._singles = _PairOccurrences.of(singles, np.asarray(starts), pairs)
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """Gather: out[starts[r] + j] += sum_a value(r, a) weights[a, j]."""
