@@ -53,7 +53,7 @@ docs: $(VENV)/.docs ## build the documentation into site/, strictly: a broken li
 	$(SAY) "Building the documentation into site/ (open site/index.html)"
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-tutorials: install $(VENV)/.kernels ## run the tutorials' scripts and write their pages anew
+tutorials: install ## run the tutorials' scripts and write their pages anew
 	$(SAY) "Running the tutorials"
 	@$(BIN)/python docs/tools/run_tutorials.py
 
@@ -61,7 +61,7 @@ samples: install ## write the sample files of the package anew (tools/samples)
 	$(SAY) "Writing src/partita/samples/files"
 	@$(BIN)/python -m tools.samples.generate
 
-fuzz: install $(VENV)/.kernels ## try readers, files, commands and distributions with what nobody sends
+fuzz: install ## try readers, files, commands and distributions with what nobody sends
 	$(SAY) "Fuzzing, $(SECONDS) seconds for each of five targets (make fuzz SECONDS=600)"
 	@$(BIN)/python -m tools.fuzz --seconds $(SECONDS)
 
@@ -69,7 +69,7 @@ test-matrix: install ## build the wheel, install it with old and new Pythons and
 	$(SAY) "Installing the wheel into clean environments (some minutes each; needs the network)"
 	@$(BIN)/python -m tools.matrix
 
-soak: install $(VENV)/.kernels ## train, predict and kill for ten minutes, and watch the memory
+soak: install ## train, predict and kill for ten minutes, and watch the memory
 	$(SAY) "Training, predicting and killing for ten minutes"
 	@$(BIN)/python -m tools.soak
 
@@ -81,7 +81,7 @@ bench: $(BENCHMARKS) ## run every benchmark, beside the libraries it compares wi
 	$(SAY) "Writing docs/benchmarks.md"
 	@$(BIN)/python -m benchmarks.page
 
-bench-%: benchmarks/%.py $(VENV)/.bench $(VENV)/.kernels ## run one benchmark: benchmarks/%.py
+bench-%: benchmarks/%.py $(VENV)/.bench ## run one benchmark: benchmarks/%.py
 	$(SAY) "Running benchmarks/$*.py"
 	@$(BIN)/python -m benchmarks.$*
 
@@ -109,14 +109,8 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.installed
 	@$(PIP) install -e '.[bench]'
 	@touch $@
 
-# Numba does not see that a file which a kernel imports has changed.
-$(VENV)/.kernels: $(KERNELS) | $(VENV)/.installed
-	$(SAY) "Kernels changed: they will be compiled anew"
-	@find src -name '*.nb[ic]' -delete
-	@touch $@
-
 # On all cores; what the demonstration needs beyond that it compiles by itself.
-$(VENV)/.compiled: $(VENV)/.kernels
+$(VENV)/.compiled: $(KERNELS) | $(VENV)/.installed
 	$(SAY) "Compiling the kernels (once; one to three minutes on two cores)"
 	@$(BIN)/partita compile
 	@touch $@

@@ -1,6 +1,7 @@
 """Where compiled code goes, and what a user is told while it is made."""
 
 import importlib
+import importlib.util
 import logging
 import os
 import subprocess
@@ -115,3 +116,50 @@ def test_kept_code_that_cannot_be_read_is_compiled_again(tmp_path, monkeypatch, 
         (path,) = (tmp_path / "__pycache__").glob(f"*{suffix}")
         path.write_bytes(damage(path.read_bytes()))
     monkeypatch.delitem(sys.modules, "kept")
+
+
+def import_file(path, name):
+    spec = importlib.util.spec_from_file_location(name, path)
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_code_whose_imports_have_changed_is_compiled_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "KERNELS", tmp_path)
+    monkeypatch.setattr(sys, "modules", sys.modules.copy())
+    jit, deep, step, caller = (
+        tmp_path / f"{name}.py" for name in ("jit", "deep", "step", "caller")
+    )
+    jit.write_text("")
+    step.write_text(
+        "from partita.kernels.jit import step\n"
+        "from partita.kernels.deep import NUMBER\n"
+        "@step\ndef number():\n    return NUMBER\n"
+    )
+    caller.write_text(
+        "from partita.kernels.jit import kernel\n"
+        "from partita.kernels.step import number\n"
+        "@kernel\ndef answer():\n    return number()\n"
+    )
+    hits = []
+    for number in (1, 1, 2):
+        for known in (cache._digest, cache._imported, cache._text):
+            known.cache_clear()
+        deep.write_text(f"NUMBER = {number}\n")
+        for path in (deep, step):
+            import_file(path, f"partita.kernels.{path.stem}")
+        answer = import_file(caller, "caller").answer
+        assert answer() == number
+        hits.append(sum(answer.stats.cache_hits.values()))
+    assert hits == [0, 1, 0]
+
+
+def test_what_a_file_imports_of_the_kernels():
+    kernels = cache.KERNELS
+    everything = set(kernels.rglob("*.py"))
+    for path in everything:
+        assert cache._imported(path) <= everything
+    assert kernels / "simd" / "lanes.py" in cache._imported(kernels / "projective" / "scaled.py")
+    # A package: all its modules.
+    assert kernels / "forests" / "best.py" in cache._imported(kernels / "forests" / "batches.py")

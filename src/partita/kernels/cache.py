@@ -1,11 +1,15 @@
 """Where compiled code is kept, and a word about it when compiling takes long."""
 
+import hashlib
 import logging
 import os
+import re
 import stat
 import tempfile
 import threading
 import time
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,9 @@ from numba.core import caching, event
 PATIENCE = 2.0
 """Seconds of compilation after which a user is told what the waiting is for."""
 LOGGER = logging.getLogger("partita")
+KERNELS = Path(__file__).parent
+IMPORT = re.compile(r"^\s*(?:from|import) partita\.kernels\.([\w.]+)", re.MULTILINE)
+"""What a file imports of the kernels: modules, or packages."""
 
 
 def choose_folder() -> None:
@@ -67,6 +74,48 @@ def forgive_damage() -> None:
             raise OSError(f"{name} cannot be read") from error
 
     files._load_index, files._load_data = index_of, data_of
+
+
+def heed_imports() -> None:
+    """Kept code is that of all files its own one imports; Numba looks at its own one alone.
+
+    What those say is compiled into it, so that after an update, or a change of a step, old code
+    would work on arrays that new code has laid out.
+    """
+    located: Any = caching._SourceFileBackedLocatorMixin
+    own_stamp = located.get_source_stamp
+
+    def stamp_of(self: Any) -> Any:
+        return own_stamp(self), _digest(Path(self._py_file))
+
+    located.get_source_stamp = stamp_of
+
+
+@cache
+def _digest(path: Path) -> bytes:
+    """Of all kernels that a file imports, and of what these import."""
+    found, ahead = set[Path](), [path]
+    while ahead:
+        new = _imported(ahead.pop()) - found
+        found |= new
+        ahead += new
+    return hashlib.sha256(b"".join(_text(each) for each in sorted(found))).digest()
+
+
+@cache
+def _imported(path: Path) -> frozenset[Path]:
+    names = IMPORT.findall(_text(path).decode())
+    places = [KERNELS.joinpath(*name.split(".")) for name in names]
+    # Of a package any module may be meant.
+    files = [
+        place.glob("*.py") if place.is_dir() else [place.with_suffix(".py")] for place in places
+    ]
+    return frozenset(chain.from_iterable(files))
+
+
+@cache
+def _text(path: Path) -> bytes:
+    return path.read_bytes()
 
 
 def _is_writable(folder: Path) -> bool:

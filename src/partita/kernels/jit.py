@@ -13,7 +13,7 @@ and np.empty(n), for scratch.
 import numba
 from numba import njit
 
-from partita.kernels.cache import choose_folder, forgive_damage
+from partita.kernels.cache import choose_folder, forgive_damage, heed_imports
 
 KNOWN = ("0.68.",)
 """Versions of Numba whose insides `linking` and `commonest` know; they have no public names."""
@@ -23,6 +23,7 @@ if is_known:
     from partita.kernels.linking import StepFunction
 
     forgive_damage()
+    heed_imports()
 
 choose_folder()
 
