@@ -33,7 +33,10 @@ TESTS = [
     *(f"src/partita/{area}" for area in AREAS),
     *(f"src/partita/{area}" for area in ("features", "grammars")),
     *(f"tests/{area}" for area in ("conformance", *AREAS, "features", "grammars", "baselines")),
-    *(f"tests/training/test_{name}.py" for name in ("scaling", "optimisers", "chain_steps")),
+    *(
+        f"tests/training/test_{name}.py"
+        for name in ("scaling", "optimisers", "chain_steps", "mini_batches")
+    ),
     *(f"tests/estimators/test_{name}.py" for name in ESTIMATORS),
     "tests/text/test_neighbour_classes.py",
     "tests/evaluation/test_bleu.py",
