@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 import pytest
 
 from partita.data import DataError, Sentence
@@ -13,6 +14,17 @@ def test_columns_and_names():
     assert len(SENTENCE) == 2
     assert SENTENCE.names == ("FORM", "UPOS")
     assert Sentence({"0": ["a", "b"]}).column("0") == ("a", "b")  # lists become tuples
+
+
+def test_a_column_as_an_item():
+    sentence = Sentence({"FORM": ("dogs", "bark"), "UPOS": ("NOUN", "VERB")})
+    assert sentence["UPOS"] == sentence.column("UPOS") == ("NOUN", "VERB")
+    with pytest.raises(DataError, match="no column 'LEMMA'; expected one of 'FORM', 'UPOS'"):
+        sentence["LEMMA"]
+    with pytest.raises(KeyError, match="no item 0; its items are columns, by name: 'FORM', 'UPOS'"):
+        sentence[0]
+    # Arrays and series still hold sentences, not what is in them.
+    assert np.array([sentence, sentence], dtype=object).shape == (2,)
 
 
 def test_a_column_that_is_not_there():

@@ -339,6 +339,8 @@ def test_mistakes_in_bitexts_of_files(tmp_path):
         Aligner(model=AlignmentOfOnesOwn()).fit(files)
     with pytest.raises(ValueError, match="source came without target"):
         Aligner().fit([["la"]])
+    with pytest.raises(ValueError, match="something of the type NoneType came"):
+        Aligner().fit(None)
 
 
 @pytest.mark.parametrize("given", [[], ["a.conllu"], 3, None])

@@ -32,6 +32,12 @@ def test_second_draws_go_by_what_the_first_leaves(size):
         assert abs(share - expected) < 5 * np.sqrt(expected * (1 - expected) / n_draws)
 
 
+def test_one_structure_is_no_plural():
+    p = pt.LinearChain(np.zeros((3, 1)), np.zeros((1, 1)))
+    with pytest.raises(ValueError, match="has 1 structure in all; expected no more"):
+        p.sample(2, np.random.default_rng(0), replace=False)
+
+
 def test_many_words_need_no_inference_each(monkeypatch):
     """Where much is left, samples that were drawn before are left out."""
     monkeypatch.setattr(WordWays, "branches", None)

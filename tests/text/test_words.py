@@ -120,6 +120,13 @@ def test_errors_of_data_frames():
         read_words(made)
     with pytest.raises(ValueError, match="a single DataFrame came"):
         read_words(made[0])
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"sentence": [0, 0, 1], "form": ["the", "dog", "yes"]})
+    groups = table.groupby("sentence")
+    with pytest.raises(ValueError, match="a DataFrameGroupBy came, whose .* Take the frames alone"):
+        read_words(groups)
+    taken = [frame for _, frame in groups]
+    assert lists(read_words(taken, ["form"])) == {"form": ["the", "dog", "yes"]}
 
 
 def test_columns_that_a_model_asks_for():

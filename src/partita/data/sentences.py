@@ -28,6 +28,8 @@ class Sentence:
     >>> sentence = Sentence({"FORM": ("dogs", "bark"), "UPOS": ("NOUN", "VERB")})
     >>> len(sentence), sentence.column("UPOS")
     (2, ('NOUN', 'VERB'))
+    >>> sentence["FORM"]
+    ('dogs', 'bark')
     >>> sentence
     Sentence('dogs bark', columns FORM, UPOS)
     >>> sentence.replaced("UPOS", ["X", "X"]).column("UPOS")
@@ -91,6 +93,16 @@ class Sentence:
                 self.line(),
                 f"there is no column {name!r}; expected one of {there}. Name one of these.",
             ) from None
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        """The values of a column, as `column` gives them."""
+        if isinstance(name, str):
+            return self.column(name)
+        # A KeyError, so that NumPy and pandas go on taking a sentence for one object.
+        raise KeyError(
+            f"a Sentence has no item {name!r}; its items are columns, by name: "
+            f"{', '.join(map(repr, self.columns))}."
+        )
 
     def replaced(self, name: str, values: Sequence[str]) -> "Sentence":
         """This sentence with a column replaced, or added as the last one."""

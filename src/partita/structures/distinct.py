@@ -67,10 +67,10 @@ def in_full(
     """Samples in the form that `structures.sample` gives them; fewer than `size` are an error."""
     for sentence, drawn in enumerate(samples):
         if len(drawn) < size:
+            found = f"{len(drawn)} structure{'' if len(drawn) == 1 else 's'}"
             raise ValueError(
-                f"size is {size}, but sentence {sentence} (counting from 0) has {len(drawn)} "
-                "structures in all; expected no more, or replace=True. `count` tells how many "
-                "there are."
+                f"size is {size}, but sentence {sentence} (counting from 0) has {found} in all; "
+                "expected no more, or replace=True. `count` tells how many there are."
             )
     return [_stacked(structures, drawn, sentence) for sentence, drawn in enumerate(samples)]
 

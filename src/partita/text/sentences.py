@@ -51,6 +51,11 @@ def check_sentences(sentences: Iterable[Any]) -> None:
             f"a single {kind} came; expected a list of sentences. Put it into a list of one, or "
             "cut it into sentences."
         )
+    if kind.endswith("GroupBy"):
+        raise ValueError(
+            f"a {kind} came, whose items are pairs of a name and a data frame; expected a list of "
+            "sentences. Take the frames alone: [frame for name, frame in groups]."
+        )
     if not isinstance(sentences, Iterable):
         raise ValueError(f"something of the type {kind} came; expected a list of sentences.")
 

@@ -32,6 +32,7 @@ from partita.estimators.bitext import BitextModel
 from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.explain import run_facts
 from partita.estimators.options import at_least, declared, option
+from partita.text.sentences import check_sentences
 from partita.text.word_vocabulary import WordVocabulary
 from partita.training import TrainingResult
 from partita.training.workers import held
@@ -103,6 +104,7 @@ class Aligner(LinkEstimator):
                 refuse_beside_files(target or alignments, sample_weight, ())
                 return self._fit_files(source, model, read_held_out(held_out))
             if target is None:
+                check_sentences(source)
                 raise ValueError("source came without target; expected both, or BitextFiles.")
             if alignments is not None and not model.learns_from_gold:
                 raise ValueError(
