@@ -339,3 +339,54 @@ def test_start_that_is_none():
         pt.LinearChain(*shape, start=np.zeros(3))
     with pytest.raises(ValueError, match=r"stop\[1\] is nan"):
         pt.LinearChain(*shape, stop=[0.0, np.nan])
+
+
+def every_cell_k_best(unary, tables, k):
+    """The k best by keeping as many at each tag of each word; ties in the order of left tags."""
+    lists = [[(score, (tag,))] for tag, score in enumerate(unary[0])]
+    for row, table in zip(unary[1:], tables, strict=True):
+        ways = [
+            [
+                (score + table[i, j], (*tags, j))
+                for i, each in enumerate(lists)
+                for score, tags in each
+            ]
+            for j in range(len(row))
+        ]
+        ranked = [sorted(each, key=lambda way: -way[0])[:k] for each in ways]
+        lists = [
+            [(a + own, tags) for a, tags in each] for each, own in zip(ranked, row, strict=True)
+        ]
+    found = sorted((way for each in lists for way in each), key=lambda way: -way[0])[:k]
+    return [(score, tags) for score, tags in found if score > -np.inf]
+
+
+@pytest.mark.parametrize("n_words, n_tags, k", [(1, 9, 20), (2, 3, 9), (6, 4, 300), (40, 7, 30)])
+@pytest.mark.parametrize("kind", ["random", "tied", "equal", "large", "forbidden"])
+def test_the_k_best_are_those_of_a_list_in_every_cell(n_words, n_tags, k, kind):
+    rng = np.random.default_rng(n_words)
+    sizes = (n_words, n_tags), (n_words - 1, n_tags, n_tags)
+    unary, tables = (rng.normal(size=size) for size in sizes)
+    if kind in ("tied", "equal"):
+        unary, tables = (np.round(array * (kind == "tied")) for array in (unary, tables))
+    if kind == "large":
+        unary, tables = unary * 1e3, tables * 1e3
+    if kind == "forbidden":
+        unary[rng.random(unary.shape) < 0.2] = tables[rng.random(tables.shape) < 0.4] = -np.inf
+        unary[:, 0] = tables[:, 0, 0] = 0.0
+    found = [
+        (score, tuple(tags.tolist())) for tags, score in pt.LinearChain(unary, tables).k_best(k)
+    ]
+    assert found == every_cell_k_best(unary, tables, k)
+
+
+def test_the_k_best_of_many_words_and_tags_take_little_more_than_the_best():
+    """Lists in every cell would take half a minute, and 1.4 GB."""
+    rng = np.random.default_rng(0)
+    p = pt.LinearChain(rng.normal(size=(300, 200)), rng.normal(size=(200, 200)))
+    found = p.k_best(1_000)
+    scores = [score for _, score in found]
+    assert scores == sorted(scores, reverse=True)
+    assert len({tags.tobytes() for tags, _ in found}) == 1_000
+    np.testing.assert_array_equal(found[0][0], p.argmax)
+    close([p.score(tags) for tags, _ in found[::100]], scores[::100])

@@ -11,6 +11,7 @@ from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.chains import best as chain_best
 from partita.kernels.chains import covariance as chain_covariance
 from partita.kernels.chains import gibbs as chain_gibbs
+from partita.kernels.chains import k_best as chain_k_best
 from partita.kernels.chains import log as chain_log
 from partita.kernels.chains import positional as chain_positional
 from partita.kernels.chains import sample as chain_sample
@@ -161,16 +162,16 @@ class Chains(ArrayStructures):
         return [count_sequences(*sentence) for sentence in zip(*self.split(allowed), strict=True)]
 
     def k_best(self, scores: FloatArray, k: int) -> list[list[tuple[Structure, float]]]:
-        """The k best sequences ending in each tag at each word, O(n s² k)."""
+        """Viterbi's chart, then each sequence at O(n s) more."""
         found = []
-        for sentence in range(self.n_sentences):
-            n_words, start = int(self.n_words[sentence]), int(self.part_offsets[sentence])
-            most = min(k, self.n_tags**n_words)
-            tags, best = chain_best.k_best(
-                scores, start, n_words, self.n_tags, self._table_stride, most
-            )
-            allowed = best > -np.inf
-            found.append(list(zip(tags[allowed], best[allowed].tolist(), strict=True)))
+        for n_words, start in zip(
+            self.n_words.tolist(), self.part_offsets[:-1].tolist(), strict=True
+        ):
+            sentence = scores, start, n_words, self.n_tags, self._table_stride
+            search, n_found = chain_k_best.k_best(*sentence, min(k, self.n_tags**n_words))
+            tags, best = np.empty((n_found, n_words), dtype=np.int64), np.empty(n_found)
+            chain_k_best.write_sequences(search, *sentence, tags, best)
+            found.append(list(zip(tags, best.tolist(), strict=True)))
         return found
 
     def sample(

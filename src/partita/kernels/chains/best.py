@@ -1,4 +1,4 @@
-"""The best tag sequences: Viterbi, the k best, and max-marginals."""
+"""The best tag sequences: Viterbi, and max-marginals."""
 
 import numpy as np
 
@@ -122,61 +122,3 @@ def max_marginals(scores, part_offsets, word_offsets, n_tags, stride, out):
                     part = tables + t * stride + i * n_tags + j
                     right = scores[start + (t + 1) * n_tags + j] + epsilon[t + 1, j]
                     out[part] = max(out[part], delta[t, i] + scores[part] + right)
-
-
-@step
-def merge_lists(left_best, scores, column, n_tags, k, best, left_tag, left_rank):
-    """The k best of the sorted lists left_best[i, :] + scores[column + i * n_tags], best first.
-
-    Each step takes the highest head of the lists; `left_tag` and `left_rank` say where it came
-    from. Missing items are -inf and never taken.
-    """
-    heads = np.zeros(n_tags, dtype=np.int64)
-    for rank in range(k):
-        chosen, highest = -1, -np.inf
-        for i in range(n_tags):
-            if heads[i] < k:
-                value = left_best[i, heads[i]] + scores[column + i * n_tags]
-                if value > highest:
-                    chosen, highest = i, value
-        best[rank] = highest
-        if chosen < 0:
-            best[rank:] = -np.inf
-            return
-        left_tag[rank] = chosen
-        left_rank[rank] = heads[chosen]
-        heads[chosen] += 1
-
-
-@kernel
-def k_best(scores, start, n_words, n_tags, stride, k):
-    """The k best sequences of one sentence, best first, and their scores (-inf: no more).
-
-    best[t, j, :] holds the k best prefixes that end in tag j at word t.
-    """
-    best = np.full((n_words, n_tags, k), -np.inf)
-    left_tag = np.zeros((n_words, n_tags, k), dtype=np.int64)
-    left_rank = np.zeros((n_words, n_tags, k), dtype=np.int64)
-    for j in range(n_tags):
-        best[0, j, 0] = scores[start + j]
-    for t in range(1, n_words):
-        table = start + n_words * n_tags + (t - 1) * stride
-        for j in range(n_tags):
-            merge_lists(
-                best[t - 1], scores, table + j, n_tags, k,
-                best[t, j], left_tag[t, j], left_rank[t, j],
-            )  # fmt: skip
-            best[t, j] += scores[start + t * n_tags + j]
-    total = np.empty(k)
-    last_tag = np.zeros(k, dtype=np.int64)
-    last_rank = np.zeros(k, dtype=np.int64)
-    merge_lists(
-        best[n_words - 1], np.zeros(n_tags * n_tags), 0, n_tags, k, total, last_tag, last_rank
-    )
-    tags = np.zeros((k, n_words), dtype=np.int64)
-    for item in range(k):
-        tag, rank = last_tag[item], last_rank[item]
-        for t in range(n_words - 1, -1, -1):
-            tags[item, t] = tag
-            tag, rank = left_tag[t, tag, rank], left_rank[t, tag, rank]
-    return tags, total

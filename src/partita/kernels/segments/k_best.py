@@ -2,9 +2,32 @@
 
 import numpy as np
 
-from partita.kernels.chains.best import merge_lists
 from partita.kernels.jit import kernel, step
 from partita.kernels.segments.rows import cell_of
+
+
+@step
+def merge_lists(left_best, scores, column, n_tags, k, best, left_tag, left_rank):
+    """The k best of the sorted lists left_best[i, :] + scores[column + i * n_tags], best first.
+
+    Each step takes the highest head of the lists; `left_tag` and `left_rank` say where it came
+    from. Missing items are -inf and never taken.
+    """
+    heads = np.zeros(n_tags, dtype=np.int64)
+    for rank in range(k):
+        chosen, highest = -1, -np.inf
+        for i in range(n_tags):
+            if heads[i] < k:
+                value = left_best[i, heads[i]] + scores[column + i * n_tags]
+                if value > highest:
+                    chosen, highest = i, value
+        best[rank] = highest
+        if chosen < 0:
+            best[rank:] = -np.inf
+            return
+        left_tag[rank] = chosen
+        left_rank[rank] = heads[chosen]
+        heads[chosen] += 1
 
 
 @step
