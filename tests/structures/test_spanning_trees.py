@@ -9,6 +9,7 @@ from scipy.stats import chisquare
 
 import partita as pt
 from cases import HAS_ALL_SIZES, IS_COMPILED
+from partita.structures.spanning_trees import SpanningTrees
 from spanning import all_spanning_heads, all_spanning_trees
 
 slow = pytest.mark.slow
@@ -349,3 +350,27 @@ def test_what_stands_in_column_0_is_no_arc_that_is_allowed(n_sentences):
     p = pt.SpanningTree(arcs)
     assert (p.marginals[:, 1, 4] == 0.0).all()
     np.testing.assert_allclose(p.marginals[:, 4, 1], 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("kind", ["random", "tied", "equal", "large", "forbidden"])
+def test_max_marginals_are_decodings_with_each_arc_forced(single_root, kind):
+    rng = np.random.default_rng(3)
+    arcs = rng.normal(size=(13, 13))
+    if kind in ("tied", "equal"):
+        arcs = np.round(arcs * (kind == "tied"))
+    if kind == "large":
+        arcs = rng.choice([-1000.0, 1000.0], size=arcs.shape)
+    if kind == "forbidden":
+        arcs[rng.random(arcs.shape) < 0.7] = -np.inf
+        arcs[0, 1] = 0.0
+        arcs[np.arange(12), np.arange(1, 13)] = 0.0
+    found = pt.SpanningTree(arcs, single_root=single_root).max_marginals
+    for modifier in range(1, 13):
+        forced = np.repeat(arcs[None], 13, axis=0)
+        forced[:, :, modifier] = -np.inf
+        forced[np.arange(13), np.arange(13), modifier] = arcs[:, modifier]
+        forced[modifier, modifier, modifier] = -np.inf
+        structures = SpanningTrees(np.full(13, 12), single_root=single_root)
+        best = structures.argmax(forced.ravel()).scores
+        np.testing.assert_allclose(found[:, modifier], best, rtol=1e-12, atol=1e-9)

@@ -138,7 +138,7 @@ class SpanningTrees(Trees):
         return heads, scores
 
     def _arc_max_marginals(self, arcs: FloatArray) -> FloatArray:
-        """A decoding with each arc forced, O(n⁴)."""
+        """Decodings in which a modifier chooses among heads: each answers for many of them."""
         bests = np.empty(self.arc_offsets[-1])
         arborescence.max_marginals(arcs, self.arc_offsets, self.n_words, self.single_root, bests)
         return bests

@@ -243,11 +243,32 @@ def keep_only(rows, modifier, head, width):
     rows[modifier * width + head] = kept
 
 
+@step
+def choose_among(rows, modifier, is_open, width):
+    """Let a modifier choose among some heads, at no cost."""
+    for head in range(width):
+        rows[modifier * width + head] = -np.inf
+    for head in range(len(is_open)):
+        if is_open[head]:
+            rows[modifier * width + head] = 0.0
+
+
+@step
+def is_below(heads, node, top):
+    """Whether a node of a tree is `top`, or hangs below it."""
+    while node != top and node != 0:
+        node = heads[node - 1]
+    return node == top
+
+
 @kernel
 def max_marginals(arcs, arc_offsets, n_words, single_root, out):
-    """For each arc the score of the best tree that uses it: O(n²) decodings with the arc forced.
+    """For each arc the score of the best tree that uses it.
 
-    The arcs of the best tree of all need none.
+    A modifier j that may choose among some heads at no cost leaves the best of all other arcs. With
+    them j can hang on the head that it chose, and as well on each of the others that is not below
+    it: these are answered, and it chooses among the rest. A root that has one word is asked alone.
+    The arcs of the best tree of all need nothing. At most O(n²) decodings, mostly far fewer.
     """
     for b in range(len(n_words)):
         n, first = n_words[b], arc_offsets[b]
@@ -257,20 +278,35 @@ def max_marginals(arcs, arc_offsets, n_words, single_root, out):
         work, kept = scratch(n), np.empty(size)
         load_rows(arcs, first, n, single_root, kept)
         found, heads = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        is_open = np.empty(n + 1, dtype=np.bool_)
         copy(kept, size, work.rows)
         if not arborescence(work, n, single_root, found, 0):
             continue
         highest = tree_score(arcs, first, n, found, 0)
         for j in range(1, n + 1):
+            out[first + found[j - 1] * (n + 1) + j] = highest
+            if single_root and found[j - 1] != 0 and kept[j * width] > -np.inf:
+                copy(kept, size, work.rows)
+                keep_only(work.rows, j, 0, width)
+                if arborescence(work, n, single_root, heads, 0):
+                    out[first + j] = tree_score(arcs, first, n, heads, 0)
+            n_open = 0
             for i in range(n + 1):
-                cell = first + i * (n + 1) + j
-                if found[j - 1] == i:
-                    out[cell] = highest
-                elif kept[j * width + i] > -np.inf:
-                    copy(kept, size, work.rows)
-                    keep_only(work.rows, j, i, width)
-                    if arborescence(work, n, single_root, heads, 0):
-                        out[cell] = tree_score(arcs, first, n, heads, 0)
+                is_open[i] = kept[j * width + i] > -np.inf and found[j - 1] != i
+                if single_root and i == 0:
+                    is_open[i] = False
+                n_open += is_open[i]
+            while n_open > 0:
+                copy(kept, size, work.rows)
+                choose_among(work.rows, j, is_open, width)
+                if not arborescence(work, n, single_root, heads, 0):
+                    break
+                for i in range(n + 1):
+                    if is_open[i] and not is_below(heads, i, j):
+                        heads[j - 1] = i
+                        out[first + i * (n + 1) + j] = tree_score(arcs, first, n, heads, 0)
+                        is_open[i] = False
+                        n_open -= 1
 
 
 @kernel
