@@ -390,3 +390,21 @@ def test_the_k_best_of_many_words_and_tags_take_little_more_than_the_best():
     assert len({tags.tobytes() for tags, _ in found}) == 1_000
     np.testing.assert_array_equal(found[0][0], p.argmax)
     close([p.score(tags) for tags, _ in found[::100]], scores[::100])
+
+
+@pytest.mark.parametrize("n_words, n_tags", [(1, 5), (30, 2), (25, 40), (60, 7)])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
+def test_counts_are_those_in_whole_numbers(n_words, n_tags, share):
+    rng = np.random.default_rng(n_words)
+    unary, tables = np.zeros((n_words, n_tags)), np.zeros((n_words - 1, n_tags, n_tags))
+    unary[rng.random(unary.shape) < share] = tables[rng.random(tables.shape) < share] = -np.inf
+    unary[:, 0] = tables[:, 0, 0] = 0.0
+    n_ways = (unary[0] == 0).astype(object)
+    for row, table in zip(unary[1:], tables, strict=True):
+        n_ways = (n_ways @ (table == 0).astype(object)) * (row == 0).astype(object)
+    assert pt.LinearChain(unary, tables).count == n_ways.sum()
+
+
+def test_the_count_of_many_words_and_tags():
+    p = pt.LinearChain(np.zeros((300, 200)), np.zeros((200, 200)))
+    assert p.count == 200**300

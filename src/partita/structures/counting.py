@@ -10,6 +10,9 @@ import numpy as np
 from partita.arrays import Array, BoolArray
 from partita.structures.hypergraph import Hypergraph
 
+BASE = 2**32
+"""Of the digits of large numbers."""
+
 
 def count_sequences(unary: BoolArray, pairwise: BoolArray) -> int:
     """Tag sequences with allowed tags, (n, s), and transitions, (s, s) or (n-1, s, s): O(n s²).
@@ -17,12 +20,20 @@ def count_sequences(unary: BoolArray, pairwise: BoolArray) -> int:
     >>> count_sequences(np.ones((70, 2), dtype=bool), np.ones((2, 2), dtype=bool)) == 2**70
     True
     """
-    tags, transitions = as_whole(unary), as_whole(pairwise)
-    n_ways = tags[0]
-    for position, row in enumerate(tags[1:]):
-        table = transitions if transitions.ndim == 2 else transitions[position]
-        n_ways = (n_ways @ table) * row
-    return int(n_ways.sum())
+    # The digits of a number for each tag, in base 2^32, the lowest first. What is carried goes one
+    # place up and no further, so a digit is below 2^32 + s, and a sum of s digits below 2^53, up to
+    # which doubles are exact.
+    tables = np.asarray(pairwise, dtype=np.float64)
+    digits = np.asarray(unary[0], dtype=np.float64)[None]
+    for position, allowed in enumerate(unary[1:]):
+        sums = (digits @ (tables if tables.ndim == 2 else tables[position])) * allowed
+        carries = np.floor(sums / BASE)
+        digits = sums - carries * BASE
+        digits[1:] += carries[:-1]
+        if carries[-1].any():
+            digits = np.concatenate([digits, carries[-1:]])
+    totals = digits.sum(axis=1).tolist()
+    return sum(int(total) * BASE**place for place, total in enumerate(totals))
 
 
 def count_segmentations(segments: BoolArray, pairwise: BoolArray) -> int:
