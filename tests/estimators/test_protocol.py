@@ -281,6 +281,9 @@ def test_tables_make_a_model():
     options = {"n_tags": 2, "min_count": 1, "alpha": 0.0, "max_iterations": 1, "progress": False}
     again = HiddenMarkovTagger(warm_start=found, **options).fit(sentences)
     assert again.log_likelihood(sentences).sum() >= found.log_likelihood(sentences).sum()
+    # Without labels its tags are the model's own: the start is not the same for all of them.
+    assert again.tags_ == ("rain", "sun")
+    assert np.ptp(np.exp(again.log_transitions_), axis=0).min() > 0.1
     for change, message in [
         ({"start": [0.5, 0.6]}, "start is no table of probabilities"),
         ({"transition": [[1.0]]}, r"transition has shape \(1, 1\); expected \(2, 2\)"),

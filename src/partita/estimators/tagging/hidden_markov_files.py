@@ -25,6 +25,7 @@ from partita.estimators.tagging.hidden_markov_learning import (
     small_model,
     small_weights,
     starts_of,
+    tags_to_start_from,
 )
 from partita.estimators.tagging.hidden_markov_model import HiddenMarkovModel, tag_names
 from partita.estimators.tagging.hidden_markov_runs import LearntHiddenMarkov
@@ -48,7 +49,11 @@ def fit_from_files(
     columns = SymbolColumns.of(options, files)
     with FileBlocks.of(files, columns.all, _SymbolSurveyor(columns), options) as blocks:
         survey, dictionary = blocks.survey, options.dictionary or {}
-        tags = TagSet(tag_names([sorted(survey.tags)], dictionary, options.n_tags))
+        tags = TagSet(
+            tag_names(
+                [sorted(survey.tags)], dictionary, options.n_tags, tags_to_start_from(options)
+            )
+        )
         symbols = WordSymbols.counted(survey.words, options.min_count)
         model = HiddenMarkovModel(tags, symbols, dictionary)
         small = None

@@ -56,7 +56,7 @@ def fit_hidden_markov(
         for each, index in zip(material.sentences, material.order, strict=True)
     ]
     sets = [tag for tags in material.tags for tag in tags if not isinstance(tag, str)]
-    tags = TagSet(tag_names(material.tags, dictionary, options.n_tags))
+    tags = TagSet(tag_names(material.tags, dictionary, options.n_tags, tags_to_start_from(options)))
     symbols = WordSymbols.learn(end_to_end(words), options.min_count)
     model = HiddenMarkovModel(tags, symbols, dictionary, sets)
     judge = None if held_out is None else held_out_lessons(model, held_out, options.tag_column)
@@ -288,6 +288,11 @@ def maximised(
         # Where labels say where to start, the first weights are a model already.
         best = replace(best, learnt_nothing=False)
     return LearntHiddenMarkov(model, best, histories, reasons)
+
+
+def tags_to_start_from(options: "HiddenMarkovTagger") -> tuple[str, ...]:
+    """The names of the tags of the model that training starts from, if there is one."""
+    return () if options.warm_start is None else tuple(options.warm_start.tags_)
 
 
 def _transferred(model: HiddenMarkovModel, other: "HiddenMarkovTagger") -> FloatArray:

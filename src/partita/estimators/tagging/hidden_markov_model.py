@@ -115,12 +115,19 @@ class HiddenMarkovModel:
 
 
 def tag_names(
-    labels: Iterable[Iterable[Any]], dictionary: Dictionary, n_tags: int | None
+    labels: Iterable[Iterable[Any]],
+    dictionary: Dictionary,
+    n_tags: int | None,
+    others: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """The tags of labels and dictionary in the order of the alphabet, then T0, T1, ...
+    """The tags of labels and dictionary in the order of the alphabet, then `others`, then T0, ...
+
+    `others` are the tags of the model to start from, whose probabilities go by their names.
 
     >>> tag_names([["N", "?"]], {"bark": ["V", "N"]}, n_tags=4)
     ('N', 'V', 'T0', 'T1')
+    >>> tag_names([], {}, n_tags=3, others=["sun", "rain"])
+    ('sun', 'rain', 'T0')
     """
     named = {name for tags in labels for tag in tags for name in _names(tag)} - {UNKNOWN}
     named.update(tag for tags in dictionary.values() for tag in tags)
@@ -131,7 +138,8 @@ def tag_names(
             "least one tag, and no fewer than are named. To learn from words alone say how many "
             "tags there are: n_tags=..."
         )
-    induced = [name for i in range(2 * total) if (name := f"T{i}") not in named]
+    more = dict.fromkeys([*others, *(f"T{i}" for i in range(2 * total))])
+    induced = [name for name in more if name not in named]
     return (*sorted(named), *induced[: total - len(named)])
 
 
