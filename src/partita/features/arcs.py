@@ -60,15 +60,16 @@ class ArcFeatures(FeatureMap):
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """out[arc] += the weights of its features; cells that are no arc stay as they are."""
-        arc_features.scores(
-            table(weights), self._shift, self._keys, *self._shape, self._most_places, out
+        arc_features.sweep(
+            table(weights), False, self._shift, self._keys, *self._shape, self._most_places, out
         )
 
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
         """out[weight] += the score gradients of the arcs that have its feature."""
-        arc_features.gradient(
-            score_gradient, self._shift, self._keys, *self._shape, self._most_places, table(out)
-        )
+        arc_features.sweep(
+            table(out), True, self._shift, self._keys, *self._shape, self._most_places,
+            score_gradient,
+        )  # fmt: skip
 
 
 def number_of_weights(n_bits: int) -> int:

@@ -14,6 +14,7 @@ import numba
 from numba import njit
 
 from partita.kernels.cache import choose_folder, forgive_damage, heed_imports
+from partita.kernels.collecting import pause_while_compiling
 
 KNOWN = ("0.68.",)
 """Versions of Numba whose insides `linking` and `commonest` know; they have no public names."""
@@ -26,6 +27,7 @@ if is_known:
     heed_imports()
 
 choose_folder()
+pause_while_compiling()
 
 kernel = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 """Called from Python: compiled once and kept on disk, without the GIL, with IEEE division.
@@ -82,3 +84,8 @@ pasted = njit(nogil=True, error_model="numpy", inline="always")
 
 It costs no function; but pasting a long text, with loops and calls of its own, costs more than one.
 """
+
+
+def linked(called):
+    """A kernel as a `step`, for a kernel that calls it: as such it needs no code of its own."""
+    return step(getattr(called, "py_func", called))

@@ -68,15 +68,21 @@ class StepCompiler(Compiler):
 
 
 class StepFunction(CPUDispatcher):
-    """A function that kernels call; of constants it knows only that they are whole numbers."""
+    """A function that kernels call; of constants it knows only what kind they are.
+
+    True and False it knows, which choose between ways to go, unless it is put into its callers:
+    there LLVM sees them by itself.
+    """
 
     def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=StepCompiler):
         super().__init__(py_func, locals, targetoptions, pipeline_class)
+        self._general = general_inlined if self.targetoptions.get("forceinline") else general
 
     def get_call_template(self, args, kws):
-        """For the given types of arguments, with all whole numbers alike."""
+        """For the given types of arguments, with those alike that mean the same code."""
         return super().get_call_template(
-            [general(kind) for kind in args], {name: general(kind) for name, kind in kws.items()}
+            [self._general(kind) for kind in args],
+            {name: self._general(kind) for name, kind in kws.items()},
         )
 
 
@@ -84,3 +90,8 @@ def general(kind):
     """The type of arguments that a step is compiled for where one of type `kind` is given."""
     is_signed = isinstance(kind, types.Integer) and types.unliteral(kind).signed
     return types.int64 if is_signed else kind
+
+
+def general_inlined(kind):
+    """The same of a step that is put into its callers."""
+    return types.boolean if isinstance(kind, types.Boolean) else general(kind)

@@ -250,6 +250,15 @@ def spread_ends(sums, keys, direction_keys, first, n_nodes, shift, table):
                     table[slot_of(place, np.uint32(slot))] += sums[i, direction, slot]
 
 
+@step
+def visit_ends(table, is_transposed, keys, direction_keys, first, n_nodes, shift, sums):
+    """`sum_ends`, or `spread_ends`."""
+    if is_transposed:
+        spread_ends(sums, keys, direction_keys, first, n_nodes, shift, table)
+    else:
+        sum_ends(table, keys, direction_keys, first, n_nodes, shift, sums)
+
+
 @inlined
 def clear(sums, n_nodes):
     """All 0."""
@@ -329,40 +338,33 @@ def most_nodes(n_words):
 
 
 @kernel
-def scores(weights, shift, keys, n_words, first_nodes, first_arcs, most_places, out):
-    """out[arc] += the weights of its features, for all sentences; unused cells stay as they are."""
+def sweep(
+    table, is_transposed, shift, keys, n_words, first_nodes, first_arcs, most_places, arcs
+):  # fmt: skip
+    """arcs[arc] += the weights of its features, for all sentences; unused cells stay as they are.
+
+    Transposed, table[weight] += the score gradients of the arcs that have its feature. One kernel
+    for both, since what they share takes most of the time to compile.
+    """
     longest = most_nodes(n_words)
     heads, modifiers = np.empty((longest, 2, GROUP)), np.empty((longest, 2, GROUP))
     for sentence in range(n_words.size):
-        n, first = n_words[sentence], first_nodes[sentence]
+        n, first, first_arc = n_words[sentence], first_nodes[sentence], first_arcs[sentence]
         clear(heads, n + 1)
         clear(modifiers, n + 1)
-        sum_ends(weights, keys.only_head, keys.only_head_direction, first, n + 1, shift, heads)
-        sum_ends(
-            weights, keys.only_modifier, keys.only_modifier_direction, first, n + 1, shift,
-            modifiers,
+        if is_transposed:
+            collect_sums(arcs, n, first_arc, heads, modifiers)
+        visit_ends(
+            table, is_transposed, keys.only_head, keys.only_head_direction, first, n + 1, shift,
+            heads,
         )  # fmt: skip
-        first_arc = first_arcs[sentence]
-        spread_sums(heads, modifiers, n, first_arc, out)
-        sweep_heads(weights, False, keys, first, n, shift, first_arc, out, most_places)
-
-
-@kernel
-def gradient(score_gradient, shift, keys, n_words, first_nodes, first_arcs, most_places, out):
-    """out[weight] += the score gradients of the arcs that have its feature."""
-    longest = most_nodes(n_words)
-    heads, modifiers = np.empty((longest, 2, GROUP)), np.empty((longest, 2, GROUP))
-    for sentence in range(n_words.size):
-        n, first = n_words[sentence], first_nodes[sentence]
-        clear(heads, n + 1)
-        clear(modifiers, n + 1)
-        first_arc = first_arcs[sentence]
-        collect_sums(score_gradient, n, first_arc, heads, modifiers)
-        spread_ends(heads, keys.only_head, keys.only_head_direction, first, n + 1, shift, out)
-        spread_ends(
-            modifiers, keys.only_modifier, keys.only_modifier_direction, first, n + 1, shift, out
-        )
-        sweep_heads(out, True, keys, first, n, shift, first_arc, score_gradient, most_places)
+        visit_ends(
+            table, is_transposed, keys.only_modifier, keys.only_modifier_direction, first, n + 1,
+            shift, modifiers,
+        )  # fmt: skip
+        if not is_transposed:
+            spread_sums(heads, modifiers, n, first_arc, arcs)
+        sweep_heads(table, is_transposed, keys, first, n, shift, first_arc, arcs, most_places)
 
 
 @kernel

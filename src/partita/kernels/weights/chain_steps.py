@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from partita.arrays import Array
-from partita.kernels.chains.scaled import marginals
-from partita.kernels.features.rows import gather
-from partita.kernels.jit import kernel, lent, step
+from partita.kernels.chains import scaled
+from partita.kernels.features import rows
+from partita.kernels.jit import kernel, lent, linked, step
 from partita.kernels.meeting import (
     DONE,
     MOST_TASKS,
@@ -27,6 +27,7 @@ from partita.kernels.meeting import (
 from partita.kernels.simd.eight import EIGHT
 from partita.kernels.weights.columns import Columns, move_columns
 
+gather, marginals = linked(rows.gather), linked(scaled.marginals)
 N_PIECES = 2
 """Into so many the sentences of a batch are cut: more would leave lanes empty."""
 REPEATED, SINGLE, TABLES = range(3)
