@@ -27,6 +27,19 @@ def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-9)
 
 
+def assert_both_paths_agree(sentences):
+    p = pt.SegmentChain([s for s, _ in sentences], [t for _, t in sentences])
+    sets, every = p.structures, np.arange(len(sentences))
+    log_partition, marginals = np.empty(len(sentences)), np.empty(sets.n_parts)
+    segment_log.infer(p.scores, None, *sets.shape, every, log_partition, marginals)
+    assert p.inference.state[-1].all()
+    close(p.log_partition, log_partition)
+    close(p.inference.marginals, marginals)
+    direction, product = np.random.default_rng(1).normal(size=sets.n_parts), np.empty(sets.n_parts)
+    segment_log.infer(p.scores, direction, *sets.shape, every, log_partition, product)
+    close(p.flat_covariance_product(direction), product)
+
+
 def test_one_word_segments_are_a_chain():
     segments, pairwise = random_scores(7, 1, 4)
     p, q = pt.SegmentChain(segments, pairwise), pt.LinearChain(segments[:, 0], pairwise)
@@ -96,16 +109,40 @@ def test_both_paths_agree(n_tags):
         segments[5 % len(segments), :, :] = -np.inf  # no segment begins here
         segments[max(5 % len(segments) - 1, 0), 1:3, :] = 0.0
         segments[0, 0, 1] = -1.0
-    p = pt.SegmentChain([s for s, _ in sentences], [t for _, t in sentences])
-    sets, every = p.structures, np.arange(len(sentences))
-    log_partition, marginals = np.empty(len(sentences)), np.empty(sets.n_parts)
-    segment_log.infer(p.scores, None, *sets.shape, every, log_partition, marginals)
-    assert p.inference.state[-1].all()
-    close(p.log_partition, log_partition)
-    close(p.inference.marginals, marginals)
-    direction, product = np.random.default_rng(1).normal(size=sets.n_parts), np.empty(sets.n_parts)
-    segment_log.infer(p.scores, direction, *sets.shape, every, log_partition, product)
-    close(p.flat_covariance_product(direction), product)
+    assert_both_paths_agree(sentences)
+
+
+def test_rows_of_any_number_of_cells():
+    """Below a register, and with every remainder behind whole ones."""
+    for longest, n_tags in [(1, 1), (2, 1), (3, 1), (1, 3), (3, 3), (5, 3), (6, 2), (2, 13)]:
+        assert_both_paths_agree([random_scores(n, longest, n_tags) for n in (1, 2, 9, 3)])
+
+
+def test_sums_that_grow_and_fall_are_scaled():
+    """Beyond what doubles hold, with segments that go across the boundaries where that happens."""
+    nothing = np.zeros((3, 3))
+    growing = np.zeros((400, 6, 3)), nothing
+    # The largest transition leads from the best tag to a bad one, so that no structure gains it.
+    falling = np.zeros((400, 6, 3)), nothing - 30.0
+    falling[0][:, :, 1:], falling[1][0, 1] = -30.0, 0.0
+    far = random_scores(400, 6, 3, scale=40.0)
+    closed = random_scores(400, 6, 3)
+    closed[0][:, 1:, 0], closed[0][50:60, 0], closed[0][50, 5, 1] = -np.inf, -np.inf, 3.0
+    high = random_scores(400, 6, 3)[0] + 1000.0, nothing - 700.0
+    low = random_scores(400, 6, 3)[0] - 1000.0, nothing + 700.0
+    assert_both_paths_agree([growing, falling, far, closed, high, low])
+
+
+@pytest.mark.parametrize("cost, is_safe", [(20.0, True), (150.0, False)])
+def test_what_falls_too_far_is_done_in_logarithms(cost, is_safe):
+    """All lose at every boundary, so that what has become 0 in a long segment would grow."""
+    segments, pairwise = np.zeros((7, 6, 2)), np.full((2, 2), -cost)
+    segments[:, :, 1], pairwise[0, 1] = -cost, 0.0
+    segments -= cost * 1.3 * np.arange(6)[:, None]
+    p, truth = pt.SegmentChain(segments, pairwise), truth_of((segments, pairwise))
+    assert p.inference.state[-1].all() == is_safe
+    close(p.log_partition, truth.log_partition)
+    close(flat(p.marginals), truth.marginals)
 
 
 def test_what_would_underflow_is_done_in_logarithms():

@@ -50,10 +50,9 @@ class SegmentChains(ArrayStructures):
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.n_parts)
         is_safe = np.empty(self.n_sentences, dtype=np.bool_)
         width = -(-self.n_tags // N_LANES) * N_LANES
-        n_words = int(self.word_offsets[-1])
         # A boundary more than words in each sentence.
-        n_boundaries = n_words + self.n_sentences
-        weights = np.empty(n_words * self.longest * width)
+        n_boundaries = int(self.word_offsets[-1]) + self.n_sentences
+        weights = np.empty(self.n_parts + N_LANES)
         messages, scale = np.empty(4 * n_boundaries * width), np.empty(n_boundaries)
         state = weights, messages, scale, is_safe
         segment_scaled.marginals(scores, *self.shape, *state, log_partition, marginals)

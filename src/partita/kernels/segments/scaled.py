@@ -1,27 +1,29 @@
 """Forward and backward in rescaled probabilities: the fast path, tags side by side in SIMD lanes.
 
-With W[i, e, y] = exp(segment from word i to before e, tag y) and M = exp(pairwise),
+With W[i, e, y] = exp(segment from word i to before e, tag y) and M = exp(pairwise), both relative
+to what `potentials` takes out,
 
     before[i, y] = sum_x alpha[i, x] M[x, y]       (1 at the first word)
     alpha[e, y]  = sum_i W[i, e, y] before[i, y]   divided by c[e]
     gain[i, y]   = sum_e W[i, e, y] beta[e, y]
     beta[e, x]   = sum_y M[x, y] gain[e, y] / c[e] (1 / c at the end of the sentence)
 
-with c their sum at the end of the sentence, and before that the power of 2 below their sum, whose
-logarithm is no work. Any potential of the boundaries between words can be taken out of the scores
-of segments: a cut goes through them from the first to the last, so all structures lose the same.
-Here it is, up to a factor of 2, the log of what has been summed up to there. So W[i, e] is taken
-relative to the largest that ends at e, each exponential is at most 1, and boundaries of any
-likelihood have sums of their own. Then before[i] W[i, e] beta[e] are the marginals of segments, and
-alpha[i, x] M[x, y] gain[i, y], summed over boundaries, those of transitions. A boundary that no
-segment reaches has c = 0.
+with c their sum at the end of the sentence. Before that c is 1 as long as the sum is neither very
+large nor very small, and then the power of 2 below it; as this is one more potential of a boundary,
+W of the segments that go across it is divided by c, too. Then before[i] W[i, e] beta[e] are the
+marginals of segments, and alpha[i, x] M[x, y] gain[i, y], summed over boundaries, those of
+transitions. A boundary that no segment reaches has c = 0.
 
 A number below 2^-1022 becomes 0 on the way. That loses at most 2^-1022 times what multiplies it to
-a marginal, which is at most twice the number of tags times lengths times the largest beta, since
-alpha / 2, before / 2 s, M and W are at most 1. Where beta stays below `SAFE` the result stands;
-otherwise the sentence is reported as unsafe and the caller takes `segments.log`.
+a marginal. With a the largest 1 / c of boundaries in a row that some segment goes across, but at
+least 1, that is at most `LARGE` times a, times the largest beta, times twice the number of tags
+times lengths: alpha and before / s are at most `LARGE`, M at most 1, W at most a, and what became 0
+in an exponential grew no more than that. Where the product of the first three stays below `SAFE`
+the result stands; otherwise the sentence is reported as unsafe and the caller takes
+`segments.log`.
 
-The messages of all sentences lie in one array: all alpha, before, beta and gain, [boundary, tag].
+The messages of all sentences lie in one array: all alpha, before, beta and gain, [boundary, tag];
+W lies as the scores do, and is 0 where they have the table of transitions.
 """
 
 import math
@@ -30,40 +32,28 @@ import numpy as np
 
 from partita.kernels.chains.side_by_side import same_table
 from partita.kernels.jit import kernel, step
-from partita.kernels.segments.rows import block, cell_of, fill, read_table, write_block
-from partita.kernels.simd.lanes import N_LANES, broadcast, exponential, fma, load, maximum, store
+from partita.kernels.segments.potentials import segment_weights
+from partita.kernels.segments.rows import cell_of, fill, read_table, write_block
+from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, maximum, store
 from partita.kernels.simd.lanes import total as lane_total
 from partita.kernels.simd.powers import log_of_power, power_below
 from partita.kernels.simd.small_matrix import highest_lane, padded_width, vector_times_matrix
 from partita.kernels.underflow import SAFE
 
-
-@step
-def highest_ending(scores, start, end, longest, n_tags, shifts):
-    """The largest score of a segment that ends at a boundary, with the shift of where it begins."""
-    lanes = broadcast(-np.inf)
-    for first in range(max(0, end - longest), end):
-        row = start + cell_of(first, end - first - 1, longest) * n_tags
-        for k in range(0, n_tags, N_LANES):
-            lanes = maximum(block(scores, row, k, n_tags) + shifts[first], lanes)
-    return highest_lane(lanes)
+LARGE = 2.0**64
+"""Messages whose sum lies between this and its inverse are not scaled."""
 
 
 @step
-def sum_ending(
-    scores, start, end, longest, n_tags, shifts, top, weights, cell, messages, before, alpha
-):  # fmt: skip
-    """Fill W of the segments that end at a boundary, and alpha, not yet divided; returns c."""
+def sum_ending(start, end, longest, n_tags, weights, messages, before, alpha):
+    """Fill alpha of a boundary, not yet divided; returns c."""
     width, c = padded_width(n_tags), broadcast(0.0)
     for k in range(0, width, N_LANES):
         summed = broadcast(0.0)
         for first in range(max(0, end - longest), end):
-            place = cell_of(first, end - first - 1, longest)
-            # Added as for the top, so that it is at most 1 where a large shift takes all digits.
-            moved = block(scores, start + place * n_tags, k, n_tags) + shifts[first]
-            weight = exponential(moved - top)
-            store(weights, cell + place * width + k, weight)
-            summed = fma(weight, load(messages, before + first * width + k), summed)
+            # Behind the last tag there are other numbers, which zeros of `before` multiply.
+            row = start + cell_of(first, end - first - 1, longest) * n_tags
+            summed = fma(load(weights, row + k), load(messages, before + first * width + k), summed)
         store(messages, alpha + end * width + k, summed)
         c = c + summed
     return lane_total(c)
@@ -78,50 +68,61 @@ def divide(messages, row, width, c):
 
 
 @step
-def forward(
-    scores, start, n_words, longest, n_tags, matrix, table_shift,
-    weights, cell, messages, alpha, before, scale, at, shifts,
-):  # fmt: skip
-    """Fill W, alpha, before and c of a sentence; returns its log-partition, -inf if uncertain.
+def divide_across(start, end, longest, n_tags, c, weights, grown):
+    """W /= c of segments that go across a boundary; returns what W has grown by at most."""
+    inverse, most = 1.0 / c, 1.0
+    for first in range(max(0, end + 1 - longest), end):
+        # What became 0 at a small number grows with all that comes later.
+        grown[first] = max(1.0, grown[first]) * inverse
+        most = max(most, grown[first])
+        row = start + cell_of(first, 0, longest) * n_tags
+        for part in range(row + (end - first) * n_tags, row + longest * n_tags):
+            weights[part] *= inverse
+    return most
 
-    shifts[i] is the potential at boundary i, less that of the last one that was reached, plus what
-    was taken out of the transition there; so it stays small in long sentences.
+
+@step
+def forward(
+    start, n_words, longest, n_tags, matrix, weights, befores, grown,
+    messages, alpha, before, scale, at,
+):  # fmt: skip
+    """Fill alpha, before and c of a sentence, and divide W.
+
+    Returns the sum of log c, -inf if it is uncertain, and what W has grown by at most.
     """
-    width, total = padded_width(n_tags), 0.0
+    width, total, most, c = padded_width(n_tags), 0.0, 1.0, 0.0
     fill(messages, before, before + n_tags, 1.0)
     fill(messages, before + n_tags, before + width, 0.0)
-    shifts[0] = 0.0
     for end in range(1, n_words + 1):
-        top = highest_ending(scores, start, end, longest, n_tags, shifts)
-        is_reached = top > -np.inf
-        c = sum_ending(
-            scores, start, end, longest, n_tags, shifts, top if is_reached else 0.0,
-            weights, cell, messages, before, alpha,
-        )  # fmt: skip
-        if is_reached and not c * SAFE > 1.0:
-            return -np.inf
-        if is_reached and end < n_words:
-            c = power_below(c)
-        scale[at + end] = c
         row, next_row = alpha + end * width, before + end * width
-        if not is_reached:
+        c = sum_ending(start, end, longest, n_tags, weights, messages, before, alpha)
+        grown[end - 1] = 1.0
+        if befores[end] == -np.inf:
             # Nothing that begins here is in any structure.
-            shifts[end] = -np.inf
+            scale[at + end] = 0.0
             fill(messages, next_row, next_row + width, 0.0)
             continue
-        divide(messages, row, width, c)
-        gained = top + (log_of_power(c) if end < n_words else math.log(c))
-        total += gained
-        for first in range(max(0, end + 1 - longest), end):
-            shifts[first] -= gained
-        shifts[end] = table_shift
+        if not 1.0 / SAFE < c < SAFE:
+            return -np.inf, most
+        if end < n_words:
+            c = 1.0 if 1.0 / LARGE < c < LARGE else power_below(c)
+        scale[at + end] = c
+        if end == n_words:
+            divide(messages, row, width, c)
+            total += math.log(c)
+        elif c != 1.0:
+            divide(messages, row, width, c)
+            total += log_of_power(c)
+            most = max(most, divide_across(start, end, longest, n_tags, c, weights, grown))
+            if most * LARGE > SAFE:
+                return -np.inf, most
         vector_times_matrix(messages, row, n_tags, matrix, 0, width, width, messages, next_row)
-    return total if is_reached else -np.inf
+    return total, most
 
 
 @step
 def backward(
-    n_words, longest, n_tags, transposed, weights, cell,
+    n_words, longest, n_tags, transposed, weights,
     messages, before, beta, gain, scale, at, out, start,
 ):  # fmt: skip
     """Fill beta and gain of a sentence, and the marginals of its segments; returns the largest
@@ -136,11 +137,11 @@ def backward(
         for k in range(0, width, N_LANES):
             summed, left = broadcast(0.0), load(messages, before + first * width + k)
             for length in range(most):
-                place = cell_of(first, length, longest)
+                part = start + cell_of(first, length, longest) * n_tags
                 value = load(messages, beta + (first + length + 1) * width + k)
-                value = load(weights, cell + place * width + k) * value
+                value = load(weights, part + k) * value
                 summed = summed + value
-                write_block(value * left, out, start + place * n_tags, k, n_tags)
+                write_block(value * left, out, part, k, n_tags)
             store(messages, row + k, summed)
         unused = start + cell_of(first, most, longest) * n_tags
         fill(out, unused, start + cell_of(first + 1, 0, longest) * n_tags, 0.0)
@@ -186,29 +187,35 @@ def marginals(
     for sentence in range(n_sentences):
         most = max(most, word_offsets[sentence + 1] - word_offsets[sentence])
     matrix, transposed = np.empty(n_tags * width), np.empty(n_tags * width)
-    pairs, columns, shifts = np.empty(n_tags * width), np.empty(n_tags * most), np.empty(most + 1)
-    table, table_shift = 0, 0.0
+    pairs, columns = np.empty(n_tags * width), np.empty(n_tags * most)
+    potentials, befores = np.empty((most + 1) * n_tags), np.empty(most + 1)
+    tops, grown, table, table_shift = np.empty(most * longest), np.empty(most), 0, 0.0
     for sentence in range(n_sentences):
         start, word = part_offsets[sentence], word_offsets[sentence]
         n_words, at = word_offsets[sentence + 1] - word, word + sentence
-        cell, alpha = word * longest * width, at * width
+        alpha = at * width
         before, beta, gain = alpha + quarter, alpha + 2 * quarter, alpha + 3 * quarter
         previous, table = table, part_offsets[sentence + 1] - n_tags * n_tags
         if sentence == 0 or not same_table(scores, previous, table, n_tags * n_tags):
             table_shift = read_table(scores, table, n_tags, width, matrix, transposed)
-        total = forward(
-            scores, start, n_words, longest, n_tags, matrix, table_shift,
-            weights, cell, messages, alpha, before, scale, at, shifts,
+        # Weights have room for as many numbers more.
+        fill(weights, table, table + N_LANES, 0.0)
+        best = segment_weights(
+            scores, start, n_words, longest, n_tags, table_shift, tops, befores, potentials, weights
+        )
+        total, growth = forward(
+            start, n_words, longest, n_tags, matrix, weights, befores, grown,
+            messages, alpha, before, scale, at,
         )  # fmt: skip
-        log_partition[sentence] = total
-        is_safe[sentence] = total > -np.inf
+        log_partition[sentence] = best + total
+        is_safe[sentence] = best + total > -np.inf
         if not is_safe[sentence]:
             continue
         limit = backward(
-            n_words, longest, n_tags, transposed, weights, cell,
+            n_words, longest, n_tags, transposed, weights,
             messages, before, beta, gain, scale, at, out, start,
         )  # fmt: skip
-        is_safe[sentence] = limit < SAFE
+        is_safe[sentence] = limit * growth < SAFE / LARGE
         pair_sums(messages, alpha, messages, gain, n_words, n_tags, columns, pairs)
         for x in range(n_tags):
             for y in range(n_tags):

@@ -47,7 +47,7 @@ def move(moving, at, still, still_at, matrix, moved, n_tags, factor, out, row, s
 
 @step
 def left_messages(
-    direction, start, n_words, longest, n_tags, matrix, moved, weights, cell,
+    direction, start, n_words, longest, n_tags, matrix, moved, weights,
     messages, alpha, before, scale, at, left, left_before, scratch,
 ):  # fmt: skip
     """Fill left and left_before; returns E."""
@@ -63,7 +63,7 @@ def left_messages(
                 value = block(direction, start + place * n_tags, k, n_tags)
                 inside = load(messages, before + from_row + k)
                 moving = fma(inside, value, load(left_before, from_row + k))
-                weight = load(weights, cell + place * width + k) * inverse
+                weight = load(weights, start + place * n_tags + k) * inverse
                 store(left, row + k, fma(weight, moving, load(left, row + k)))
         move(
             left, row, messages, alpha + row, matrix, moved, n_tags, 1.0, left_before, row, scratch
@@ -76,7 +76,7 @@ def left_messages(
 
 @step
 def right_messages(
-    direction, start, n_words, longest, n_tags, transposed, moved_transposed, weights, cell,
+    direction, start, n_words, longest, n_tags, transposed, moved_transposed, weights,
     messages, before, beta, gain, scale, at, expected, left_before, right, right_gain, scratch,
     out,
 ):  # fmt: skip
@@ -90,7 +90,7 @@ def right_messages(
             place, behind = cell_of(first, length, longest), (first + length + 1) * width
             for k in range(0, width, N_LANES):
                 value = block(direction, start + place * n_tags, k, n_tags)
-                weight, outside = load(weights, cell + place * width + k), load(right, behind + k)
+                weight, outside = load(weights, start + place * n_tags + k), load(right, behind + k)
                 still, inside = load(messages, beta + behind + k), load(messages, before + row + k)
                 moving = fma(still, value, outside)
                 store(right_gain, row + k, fma(weight, moving, load(right_gain, row + k)))
@@ -129,18 +129,18 @@ def product(
             continue
         start, word = part_offsets[sentence], word_offsets[sentence]
         n_words, at = word_offsets[sentence + 1] - word, word + sentence
-        cell, alpha = word * longest * width, at * width
+        alpha = at * width
         before, beta, gain = alpha + quarter, alpha + 2 * quarter, alpha + 3 * quarter
         table = part_offsets[sentence + 1] - n_tags * n_tags
         read_table(scores, table, n_tags, width, matrix, transposed)
         moved_table(matrix, direction, table, n_tags, width, moved, moved_transposed)
         expected = left_messages(
-            direction, start, n_words, longest, n_tags, matrix, moved, weights, cell,
+            direction, start, n_words, longest, n_tags, matrix, moved, weights,
             messages, alpha, before, scale, at, left, left_before, scratch,
         )  # fmt: skip
         right_messages(
             direction, start, n_words, longest, n_tags, transposed, moved_transposed, weights,
-            cell, messages, before, beta, gain, scale, at, expected, left_before, right,
+            messages, before, beta, gain, scale, at, expected, left_before, right,
             right_gain, scratch, out,
         )  # fmt: skip
         pair_sums(left, 0, messages, gain, n_words, n_tags, columns, first_pairs)
