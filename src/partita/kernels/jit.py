@@ -17,14 +17,16 @@ from partita.kernels.cache import choose_folder, forgive_damage, heed_imports
 from partita.kernels.collecting import pause_while_compiling
 
 KNOWN = ("0.68.",)
-"""Versions of Numba whose insides `linking` and `commonest` know; they have no public names."""
+"""Versions of Numba whose insides `linking`, `commonest` and `waking` know: no public names."""
 is_known = numba.__version__.startswith(KNOWN)
 if is_known:
     import partita.kernels.commonest  # noqa: F401
     from partita.kernels.linking import StepFunction
+    from partita.kernels.waking import wake_lightly
 
     forgive_damage()
     heed_imports()
+    wake_lightly()
 
 choose_folder()
 pause_while_compiling()
