@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 
+from partita import Translator
 from partita.cli import main
 from tests.estimators.small_translation import bitext
 
@@ -141,3 +142,17 @@ def test_mistakes_are_one_sentence(run, command, message):
     assert status == 2
     assert out == ""
     assert message in err
+
+
+@pytest.mark.parametrize("options", ["--n-bits 12 --max-iterations 2", "--grammar hiero"])
+def test_training_by_a_cache_writes_the_same_model(run, tmp_path, options):
+    line = f"train translator a.fr a.en -o {{path}} --no-progress --max-words 8 {options}"
+    plain, cached = tmp_path / "plain", tmp_path / "cached"
+    assert run(line, path=plain)[0] == 0
+    status, _, err = run(line + " --cache {folder}", path=cached, folder=tmp_path / "kept")
+    assert status == 0
+    assert "in 1 block" in err
+    one, two = (Translator.load(path).model_.arrays() for path in (plain, cached))
+    assert {name: array.tobytes() for name, array in one.items()} == {
+        name: array.tobytes() for name, array in two.items()
+    }

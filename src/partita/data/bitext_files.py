@@ -70,8 +70,8 @@ class BitextBlock:
 class BitextFiles:
     """The pairs of two files, a sentence a line, or of one file of `source ||| target` lines.
 
-    `Aligner.fit` takes it in place of sentences: then each worker reads and encodes its own blocks,
-    and nobody needs memory for all. A compressed file is one block.
+    `Aligner.fit` and `Translator.fit` take it in place of sentences: then each worker reads and
+    encodes its own blocks, and nobody needs memory for all. A compressed file is one block.
 
     >>> from partita import samples
     >>> files = BitextFiles(samples.path("bitext-dev.txt"))

@@ -42,6 +42,8 @@ class MergedCounts:
         return self._merged
 
     def _merge(self, index: int) -> None:
+        if not self._waiting[index]:
+            return
         parts = [self._merged[index], *self._waiting[index]]
         keys, places = np.unique(np.concatenate([each for each, _ in parts]), return_inverse=True)
         counts = np.zeros(len(keys), dtype=np.int64)

@@ -6,9 +6,22 @@ from typing import Any
 
 from partita.training.contents import ModelFileError
 
-FAMILIES = ("structures", "features", "distribution", "objectives", "text", "kernels", "training")
+FAMILIES = (
+    "structures",
+    "grammars",
+    "features",
+    "distribution",
+    "objectives",
+    "text",
+    "kernels",
+    "training",
+)
 """Packages of ours with classes that batches are made of."""
-KNOWN: dict[str, Any] = {"copyreg.__newobj__": copyreg.__newobj__, "builtins.slice": slice}  # type: ignore[attr-defined]
+KNOWN: dict[str, Any] = {
+    "copyreg.__newobj__": copyreg.__newobj__,  # type: ignore[attr-defined]
+    "builtins.slice": slice,
+    "builtins.map": map,  # how members of joined structures are asked
+}
 """What else makes objects."""
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from partita.arrays import Array, IntArray
 from partita.training.batches import Batch
 from partita.training.code_names import code_named, name_of
-from partita.training.digests import digest_of_parts, digest_part
+from partita.training.digests import N_BYTES, digest_of_parts, digest_part
 from partita.training.model_file import (
     ModelFileError,
     aligned,
@@ -75,7 +75,7 @@ class StoredFile:
             tuple(code.members),
             np.array(places, dtype=np.int64).reshape(-1, 2),
             np.array(sizes, dtype=np.int64).reshape(-1, 4),
-            np.array(digests, dtype=np.uint8).reshape(len(places), -1),
+            np.array(digests, dtype=np.uint8).reshape(-1, N_BYTES),
             tuple(names),
         )
 

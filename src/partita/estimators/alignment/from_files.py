@@ -1,20 +1,28 @@
 """Generative aligners from files: words and their meetings are counted block by block."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partita.arrays import IntArray
-from partita.data.bitext_files import BitextBlock, BitextFiles
-from partita.estimators.alignment.em import EmCourse, EmLayout, Entries, learn_batches, pair_batches
+from partita.data.bitext import Bitext
+from partita.data.bitext_files import BitextFiles
+from partita.estimators.alignment.em import (
+    EmCourse,
+    EmLayout,
+    Entries,
+    Models,
+    learn_batches,
+    pair_batches,
+)
 from partita.estimators.alignment.generative import Generative, judging
 from partita.estimators.alignment.material import PairCounts, PairMaterial, read_pairs
 from partita.estimators.alignment.pairs import Meetings
-from partita.estimators.blocks import BlockPasses, cache_folder
+from partita.estimators.blocks import BlockPasses, NumberedBlock, cache_folder
 from partita.estimators.groups import Runs
 from partita.text.merging import MergedCounts
 from partita.text.word_vocabulary import WordVocabulary
@@ -24,6 +32,16 @@ if TYPE_CHECKING:
     from partita.estimators.alignment.aligner import Aligner
 
 Usable = Callable[[PairMaterial], PairMaterial]
+
+
+class PairBlock(NumberedBlock, Protocol):
+    """Some pairs of files."""
+
+    def bitexts(self) -> Iterator[Bitext]:
+        """The pairs, some thousands at a time where they stream."""
+
+
+BlockT = TypeVar("BlockT", bound=PairBlock)
 
 
 def fit_from_files(
@@ -37,32 +55,53 @@ def fit_from_files(
     with cache_folder(runs) as folder:
         passes = BlockPasses(files.blocks, folder, runs)
         reader = PairReader(options.usable_pairs())
-        sides: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-        counts, longest = PairCounts(0), (0, 0)
-        for found in passes.each(reader.survey):
-            for side, words in zip(sides, found.words, strict=True):
-                side.update(words)
-            counts = counts.together(found.counts)
-            longest = max(longest[0], found.longest[0]), max(longest[1], found.longest[1])
-        if not counts.n_used:
-            raise ValueError(f"there is nothing to learn from ({counts}); see max_words.")
-        source, target = (options.vocabulary(side) for side in sides)
-        finder = _MeetingFinder(reader, source, target)
-        merged = MergedCounts()
-        for some in passes.each(finder):
-            merged.add([(each, np.ones_like(each)) for each in some])
-        keys = [each for each, _ in merged.total()]
-        sizes = len(source), len(target)
-        layout = EmLayout(
-            course,
-            (_entries(keys[0], *sizes), _entries(keys[1], *sizes[::-1])),
-            (longest[0] + 1, longest[1] + 1),
-        )
-        encoder = _PairEncoder(finder, layout, (keys[0], keys[1]))
-        stored = passes.batches(encoder, (layout, source, target))
-        judge = None if held_out is None else judging((source, target), held_out)
-        models, training = learn_batches(layout, stored, judge, runs)
-    return Generative.of(source, target, models), training, counts
+        learnt = learn_from_blocks(passes, reader, options.vocabulary, course, held_out)
+    return Generative.of(*learnt.words, learnt.models), learnt.training, learnt.counts
+
+
+class LearntDirections(NamedTuple):
+    """Vocabularies and models of both directions, how they were learnt, and from what."""
+
+    words: tuple[WordVocabulary, WordVocabulary]
+    models: Models
+    training: TrainingResult
+    counts: PairCounts
+
+
+def learn_from_blocks(
+    passes: BlockPasses[BlockT],
+    reader: "PairReader",
+    vocabulary: Callable[[Mapping[str, int]], WordVocabulary],
+    course: EmCourse,
+    held_out: PairMaterial | None = None,
+) -> LearntDirections:
+    """What `learn_directions` learns of pairs in memory, of pairs that stay in their files."""
+    sides: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    counts, longest = PairCounts(0), (0, 0)
+    for found in passes.each(reader.survey):
+        for side, words in zip(sides, found.words, strict=True):
+            side.update(words)
+        counts = counts.together(found.counts)
+        longest = max(longest[0], found.longest[0]), max(longest[1], found.longest[1])
+    if not counts.n_used:
+        raise ValueError(f"there is nothing to learn from ({counts}); see max_words.")
+    source, target = (vocabulary(side) for side in sides)
+    finder = _MeetingFinder(reader, source, target)
+    merged = MergedCounts()
+    for some in passes.each(finder):
+        merged.add([(each, np.ones_like(each)) for each in some])
+    keys = [each for each, _ in merged.total()]
+    sizes = len(source), len(target)
+    layout = EmLayout(
+        course,
+        (_entries(keys[0], *sizes), _entries(keys[1], *sizes[::-1])),
+        (longest[0] + 1, longest[1] + 1),
+    )
+    encoder = _PairEncoder(finder, layout, (keys[0], keys[1]))
+    stored = passes.batches(encoder, (layout, source, target))
+    judge = None if held_out is None else judging((source, target), held_out)
+    models, training = learn_batches(layout, stored, judge, passes.options)
+    return LearntDirections((source, target), models, training, counts)
 
 
 def _entries(keys: IntArray, n_source: int, n_target: int) -> Entries:
@@ -86,12 +125,12 @@ class PairReader:
 
     usable: Usable
 
-    def chunks(self, block: BitextBlock) -> Iterator[PairMaterial]:
+    def chunks(self, block: PairBlock) -> Iterator[PairMaterial]:
         """The pairs of a block that are learnt from."""
         for bitext in block.bitexts():
             yield self.usable(read_pairs(bitext.source, bitext.target))
 
-    def survey(self, block: BitextBlock) -> PairSurvey:
+    def survey(self, block: PairBlock) -> PairSurvey:
         """The first pass."""
         words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
         counts, longest = PairCounts(0), [0, 0]
@@ -112,14 +151,14 @@ class _MeetingFinder:
     source: WordVocabulary
     target: WordVocabulary
 
-    def meetings(self, block: BitextBlock) -> Iterator[list[Meetings]]:
+    def meetings(self, block: PairBlock) -> Iterator[list[Meetings]]:
         """Of some pairs, in both directions."""
         sizes = len(self.source), len(self.target)
         for pairs in self.reader.chunks(block):
             one, two = self.source.encode(pairs.source), self.target.encode(pairs.target)
             yield [Meetings.of(one, two, *sizes), Meetings.of(two, one, *sizes[::-1])]
 
-    def __call__(self, block: BitextBlock) -> list[IntArray]:
+    def __call__(self, block: PairBlock) -> list[IntArray]:
         """A key for each pair of words that meet in a block, ascending, in both directions."""
         found: list[IntArray] = [np.zeros(0, dtype=np.int64)] * 2
         for both in self.meetings(block):
@@ -144,7 +183,7 @@ class _PairEncoder:
     layout: EmLayout
     keys: tuple[IntArray, IntArray]
 
-    def __call__(self, block: BitextBlock) -> Iterator[Batch]:
+    def __call__(self, block: PairBlock) -> Iterator[Batch]:
         """The cells of a block."""
         for both in self.finder.meetings(block):
             own = self.finder.keys(both)

@@ -6,8 +6,9 @@ translator have one each. Everything else is here, once.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 
@@ -28,7 +29,6 @@ from partita.training import Batch, Corpus, Penalty, TrainingResult, build_corpu
 from partita.training.optimisers import Optimiser
 from partita.training.optimisers.schedules import Constant, InverseSquareRoot, Linear, Rate
 from partita.training.threads import in_threads
-from partita.training.trainer import Path
 from partita.training.workers import Workers, held
 
 EncodedT = TypeVar("EncodedT")
@@ -187,6 +187,15 @@ class Latent(NamedTuple):
     counts: PairCounts
 
 
+class ReachedPairs(NamedTuple):
+    """Pairs that have a derivation, ready to be learnt from, and what became of the others."""
+
+    n_pairs: int
+    batches: Iterable[Batch]
+    """As `dealt` says; they may be made as they are taken."""
+    counts: PairCounts
+
+
 def learn_latent(
     family: PairFamily[EncodedT],
     material: PairMaterial,
@@ -204,22 +213,38 @@ def learn_latent(
     """
     n_threads = Workers.of(runs.workers).n_threads
     pairs, material = _reached(family, material, n_threads, most)
-    if not pairs:
+    batches = pair_batches(family, pairs, material.weights)
+    reached = ReachedPairs(len(pairs), batches, material.counts)
+    return learn_reached(family, reached, held_out, way, runs, stage)
+
+
+def learn_reached(
+    family: PairFamily[EncodedT],
+    reached: ReachedPairs,
+    held_out: PairMaterial | None,
+    way: Callable[[int], RunPlan],
+    runs: Runs,
+    stage: int = 1,
+) -> Latent:
+    """The same of pairs that are known to be reachable, wherever they are."""
+    n_pairs, batches, counts = reached
+    if not n_pairs:
         start = family.first_weights()
         nothing = TrainingResult(start, float("nan"), 0, "There is no pair to learn from.", ())
-        return Latent(nothing, material.counts)
-    chosen, start = way(len(pairs)), family.first_weights()
-    tell(runs, f"Stage {stage}, latent derivations: {material.counts}")
+        return Latent(nothing, counts)
+    chosen, start = way(n_pairs), family.first_weights()
+    tell(runs, f"Stage {stage}, latent derivations: {counts}")
+    n_threads = Workers.of(runs.workers).n_threads
     judges = [] if held_out is None else _reached(family, held_out, n_threads)[0]
     cache = numbered(runs.cache, stage)
     with (
         held(runs.workers),
-        pair_corpus(family, pairs, material.weights, runs.workers, cache) as corpus,
+        build_corpus(ContrastiveEstimation(), batches, workers=runs.workers, cache=cache) as corpus,
     ):
         if not judges:
-            return Latent(run(corpus, chosen, start, None, stage), material.counts)
+            return Latent(run(corpus, chosen, start, None, stage), counts)
         with pair_corpus(family, judges, None, runs.workers) as judge:
-            return Latent(run(corpus, chosen, start, judge, stage), material.counts)
+            return Latent(run(corpus, chosen, start, judge, stage), counts)
 
 
 def pair_corpus(
@@ -227,31 +252,54 @@ def pair_corpus(
     pairs: Sequence[EncodedT],
     weights: FloatArray | None,
     workers: int | str | None,
-    cache: Path | None = None,
 ) -> Corpus:
-    """Minus the log-probability of translations; all pairs must have derivations.
+    """Minus the log-probability of translations; all pairs must have derivations."""
+    batches = pair_batches(family, pairs, weights)
+    return build_corpus(ContrastiveEstimation(), batches, workers=workers)
 
-    Pairs are dealt to batches in turn: who sorts them by length has batches that take equally long,
-    so that no thread waits for another at the end of a mini-batch.
+
+def pair_batches(
+    family: PairFamily[EncodedT], pairs: Sequence[EncodedT], weights: FloatArray | None
+) -> Iterator[Batch]:
+    """Pairs as they are dealt to batches."""
+    for places in dealt(len(pairs)):
+        own = None if weights is None else weights[list(places)]
+        yield family.batch([pairs[place] for place in places], own)
+
+
+def dealt(n_pairs: int) -> list[range]:
+    """The pairs of each batch.
+
+    They are dealt in turn: who sorts them by length has batches that take equally long, so that no
+    thread waits for another at the end of a mini-batch.
+
+    >>> dealt(10)
+    [range(0, 10, 2), range(1, 10, 2)]
     """
-    n_batches = -(-len(pairs) // PAIRS_PER_BATCH)
-    blocks = (slice(first, None, n_batches) for first in range(n_batches))
-    batches = (
-        family.batch(pairs[block], None if weights is None else weights[block]) for block in blocks
-    )
-    return build_corpus(ContrastiveEstimation(), batches, workers=workers, cache=cache)
+    n_batches = -(-n_pairs // PAIRS_PER_BATCH)
+    return [range(first, n_pairs, n_batches) for first in range(n_batches)]
+
+
+def reachable(
+    family: PairFamily[EncodedT], pairs: PairMaterial, start: int
+) -> tuple[list[EncodedT], BoolArray]:
+    """The next few pairs, encoded; and which of them have a derivation."""
+    block = slice(start, start + PAIRS_PER_BATCH)
+    encoded = family.encode(pairs.source[block], pairs.target[block])
+    return encoded, family.are_reachable(encoded)
+
+
+def short_first(lengths: tuple[IntArray, IntArray]) -> IntArray:
+    """The order in which pairs are dealt."""
+    n, m = lengths
+    return np.argsort(n * m, kind="stable")
 
 
 def _reached(
     family: PairFamily[EncodedT], material: PairMaterial, n_threads: int, most: int | None = None
 ) -> tuple[list[EncodedT], PairMaterial]:
     """The pairs that have a derivation, encoded, short ones first; and they themselves."""
-
-    def tried(start: int) -> tuple[list[EncodedT], BoolArray]:
-        block = slice(start, start + PAIRS_PER_BATCH)
-        encoded = family.encode(material.source[block], material.target[block])
-        return encoded, family.are_reachable(encoded)
-
+    tried = partial(reachable, family, material)
     pairs: list[EncodedT] = []
     is_reached = np.zeros(len(material), dtype=np.bool_)
     for start in range(0, len(material), TOGETHER):
@@ -268,6 +316,5 @@ def _reached(
     is_reached = is_reached[: len(pairs)]
     kept = [pair for pair, here in zip(pairs, is_reached.tolist(), strict=True) if here]
     material = material.kept(is_reached, "n_unreachable")
-    n, m = material.lengths
-    order = np.argsort(n * m, kind="stable")
+    order = short_first(material.lengths)
     return [kept[place] for place in order.tolist()], material.select(order, material.counts)

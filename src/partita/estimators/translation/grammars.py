@@ -1,25 +1,33 @@
 """The kinds of translators, as objects of options: inversion transduction, hierarchical rules."""
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from partita.estimators.alignment.em import EmCourse, learn_directions
+from partita.estimators.alignment.em import EmCourse, Models
 from partita.estimators.alignment.latent import Bound, LatentOptions, learn_latent
 from partita.estimators.alignment.material import PairCounts, PairMaterial
 from partita.estimators.alignment.symmetrise import symmetrise
 from partita.estimators.groups import FLAT, Runs
 from partita.estimators.options import Declared, at_least, between, declared, option
-from partita.estimators.runs import RunPlan, preparing, tell
+from partita.estimators.runs import RunPlan, tell
 from partita.estimators.translation.hiero_family import HieroFamily
 from partita.estimators.translation.hiero_grammar import HieroRules
 from partita.estimators.translation.hiero_model import HieroModel
 from partita.estimators.translation.itg_family import ItgFamily
 from partita.estimators.translation.itg_model import ItgModel
 from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
-from partita.estimators.translation.rule_extraction import RuleLimits, count_rules
-from partita.estimators.translation.seams import Seams
+from partita.estimators.translation.pairs import TranslationPairs
+from partita.estimators.translation.rule_extraction import (
+    RuleCounts,
+    RuleLimits,
+    count_rules,
+    merged_rules,
+)
+from partita.estimators.translation.seams import Seams, neighbours
 from partita.estimators.translation.translation_model import TranslationModel
 from partita.features.source_rules import BITS
+from partita.text.extraction import KeyCounts
 from partita.text.word_vocabulary import WordVocabulary
 from partita.training import LBFGS, TrainingResult
 from partita.training.workers import Workers
@@ -47,7 +55,11 @@ class TranslationGrammar(Declared):
 
     @abstractmethod
     def learn(
-        self, full: PairMaterial, pairs: PairMaterial, held_out: PairMaterial | None, runs: Runs
+        self,
+        full: TranslationPairs,
+        pairs: TranslationPairs,
+        held_out: PairMaterial | None,
+        runs: Runs,
     ) -> LearntTranslations:
         """From all pairs that have words on both sides, and those of them that are short enough."""
 
@@ -73,7 +85,11 @@ class Itg(LatentOptions, TranslationGrammar):
     )
 
     def learn(
-        self, full: PairMaterial, pairs: PairMaterial, held_out: PairMaterial | None, runs: Runs
+        self,
+        full: TranslationPairs,
+        pairs: TranslationPairs,
+        held_out: PairMaterial | None,
+        runs: Runs,
     ) -> LearntTranslations:
         """The lexicon from all pairs, the weights from short ones that it can reach."""
         options = LexiconOptions(
@@ -81,8 +97,8 @@ class Itg(LatentOptions, TranslationGrammar):
         )
         lexicon, first = TranslationLexicon.learn_run(full, options, runs)
         family = ItgFamily(lexicon, self.n_bits, Bound.fitted(*pairs.lengths))
-        found = learn_latent(
-            family, pairs, held_out, lambda n_pairs: self.way(runs, family, n_pairs), runs
+        found = pairs.latent(
+            family, held_out, lambda n_pairs: self.way(runs, family, n_pairs), runs
         )
         return LearntTranslations(
             ItgModel(family, found.training.weights, _seams(lexicon.target, full)),
@@ -111,17 +127,21 @@ class Hiero(TranslationGrammar):
     )
 
     def learn(
-        self, full: PairMaterial, pairs: PairMaterial, held_out: PairMaterial | None, runs: Runs
+        self,
+        full: TranslationPairs,
+        pairs: TranslationPairs,
+        held_out: PairMaterial | None,
+        runs: Runs,
     ) -> LearntTranslations:
         """Rules from most pairs, weights from the others (or from held-out ones, where given)."""
         n_tried = MOST_TRIED * self.n_tuning
         least = max(int(LEAST_EXTRACTION * len(pairs)), len(pairs) - n_tried)
         n_rules = len(pairs) if held_out is not None else least
-        teaching = pairs.select(range(n_rules), pairs.counts)
-        tuning = pairs.select(range(n_rules, len(pairs)), PairCounts(len(pairs) - n_rules))
-        if held_out is not None:
+        if held_out is None:
+            tuning = pairs.part(range(n_rules, len(pairs))).held()
+        else:
             tuning = held_out.select(range(min(len(held_out), n_tried)), PairCounts(0))
-        rules, first = self._rules(teaching, runs)
+        rules, first = self._rules(pairs.part(range(n_rules)), runs)
         family = HieroFamily(rules, self.longest_phrase)
         n_rules, n_sides = rules.targets.n_sides, rules.sources.n_sides
         tell(runs, f"{n_rules:,} rules over {n_sides:,} source sides")
@@ -143,16 +163,37 @@ class Hiero(TranslationGrammar):
             counts,
         )
 
-    def _rules(self, pairs: PairMaterial, runs: Runs) -> tuple[HieroRules, TrainingResult]:
+    def _rules(self, pairs: TranslationPairs, runs: Runs) -> tuple[HieroRules, TrainingResult]:
         """The rules of links by both directions of the HMM aligner, symmetrised; and its run."""
-        words = WordVocabulary.learn(pairs.source), WordVocabulary.learn(pairs.target)
-        numbers = words[0].encode(pairs.source), words[1].encode(pairs.target)
-        (forward, backward), training = learn_directions(
-            (*numbers, len(words[0]), len(words[1])),
-            EmCourse(self.model1_iterations, HMM_ITERATIONS),
-            weights=pairs.weights,
-            runs=preparing(runs),
+        course = EmCourse(self.model1_iterations, HMM_ITERATIONS)
+        words, models, training, _ = pairs.directions(course, runs)
+        n_threads = Workers.of(runs.workers).n_threads
+        limits = RuleLimits(longest_phrase=self.longest_phrase)
+        counter = _RuleCounter(words, models, limits, n_threads)
+        rules = HieroRules.of(
+            merged_rules(pairs.each(counter)),
+            words,
+            (models[0].table, models[1].table),
+            n_targets=self.n_targets,
+            min_count=self.min_count,
+            n_threads=n_threads,
         )
+        return rules, training
+
+
+@dataclass(frozen=True)
+class _RuleCounter:
+    """The rules of pairs, by the best alignments of both directions."""
+
+    words: tuple[WordVocabulary, WordVocabulary]
+    models: Models
+    limits: RuleLimits
+    n_threads: int
+
+    def __call__(self, pairs: PairMaterial) -> RuleCounts:
+        """Of some pairs."""
+        numbers = self.words[0].encode(pairs.source), self.words[1].encode(pairs.target)
+        forward, backward = self.models
         both = zip(forward.best(*numbers), backward.best(numbers[1], numbers[0]), strict=True)
         links = [
             symmetrise(
@@ -162,23 +203,24 @@ class Hiero(TranslationGrammar):
             )
             for there, back in both
         ]
-        limits = RuleLimits(longest_phrase=self.longest_phrase)
-        n_threads = Workers.of(runs.workers).n_threads
-        counts = count_rules(*numbers, links, limits, pairs.weights, n_threads=n_threads)
-        rules = HieroRules.of(
-            counts,
-            words,
-            (forward.table, backward.table),
-            n_targets=self.n_targets,
-            min_count=self.min_count,
-            n_threads=n_threads,
-        )
-        return rules, training
+        weights, n_threads = pairs.weights, self.n_threads
+        return count_rules(*numbers, links, self.limits, weights, n_threads=n_threads)
 
 
-def _seams(words: WordVocabulary, pairs: PairMaterial) -> Seams:
+@dataclass(frozen=True)
+class _NeighbourCounter:
+    """The neighbouring words of targets."""
+
+    words: WordVocabulary
+
+    def __call__(self, pairs: PairMaterial) -> KeyCounts:
+        """Of some pairs."""
+        return neighbours(self.words.encode(pairs.target), len(self.words))
+
+
+def _seams(words: WordVocabulary, pairs: TranslationPairs) -> Seams:
     """Of all targets, however long."""
-    return Seams.learn(words.encode(pairs.target), words)
+    return Seams.merged(pairs.each(_NeighbourCounter(words)), words)
 
 
 GrammarName = Literal["itg", "hiero"]

@@ -11,17 +11,17 @@ import numpy as np
 from partita.arrays import Array, IntArray
 from partita.estimators import files
 from partita.estimators.alignment.directed import blocks
-from partita.estimators.alignment.em import EmCourse, learn_directions
+from partita.estimators.alignment.em import EmCourse
 from partita.estimators.alignment.material import PairMaterial
 from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.alignment.proposals import Proposals
 from partita.estimators.groups import Runs
-from partita.estimators.runs import preparing
+from partita.estimators.translation.pairs import PairsInMemory, TranslationPairs
 from partita.features.word_pairs import PROPOSAL_VALUES, logarithms
 from partita.kept import kept_array
 from partita.kernels.bitext import model1
 from partita.text.views import end
-from partita.text.word_vocabulary import N_RESERVED, NULL, UNKNOWN, Numbered, WordVocabulary
+from partita.text.word_vocabulary import N_RESERVED, NULL, UNKNOWN, WordVocabulary
 from partita.training import TrainingResult
 
 N_CLASSES = 120
@@ -79,25 +79,21 @@ class TranslationLexicon:
         'the'
         """
         runs = runs or Runs(progress=False, workers=1)
-        return cls.learn_run(pairs, options or LexiconOptions(), runs)[0]
+        return cls.learn_run(PairsInMemory(pairs), options or LexiconOptions(), runs)[0]
 
     @classmethod
     def learn_run(
-        cls, pairs: PairMaterial, options: LexiconOptions, runs: Runs
+        cls, pairs: TranslationPairs, options: LexiconOptions, runs: Runs
     ) -> tuple[Self, TrainingResult]:
         """The same, and how the run of Model 1 went."""
-        sides = WordVocabulary.learn(pairs.source), WordVocabulary.learn(pairs.target)
-        numbers = sides[0].encode(pairs.source), sides[1].encode(pairs.target)
+        sides, models, training, _ = pairs.directions(EmCourse(options.n_iterations), runs)
         sizes = len(sides[0]), len(sides[1])
-        models, training = learn_directions(
-            (*numbers, *sizes),
-            EmCourse(options.n_iterations),
-            weights=pairs.weights,
-            runs=preparing(runs),
-        )
         tables = models[0].table, models[1].table
         translations = Proposals.learn(sides, tables, options.n_translations, LEAST_PROBABILITY)
-        anywhere, behind = _inserted(tables[0], *numbers)
+        anywhere, behind = Counter[int](), Counter[tuple[int, int]]()
+        for found in pairs.each(_InsertionFinder(sides, tables[0])):
+            anywhere.update(found[0])
+            behind.update(found[1])
         insertions = np.array(
             sorted(word for word, _ in anywhere.most_common(options.n_insertions)), dtype=np.int64
         )
@@ -167,20 +163,32 @@ class TranslationLexicon:
         )
 
 
-def _inserted(
-    forward: WordTable, source: Numbered, target: Numbered
-) -> tuple[Counter[int], Counter[tuple[int, int]]]:
+@dataclass(frozen=True)
+class _InsertionFinder:
     """How often each target word is inserted, and behind which source words (0 for none)."""
-    anywhere, behind = Counter[int](), Counter[tuple[int, int]]()
-    for x, y in blocks(source, target):
-        partners, words = np.empty((2, len(y.numbers)), dtype=np.int64)
-        count = model1.without_partner(
-            forward.cells(x, y), x.numbers, x.offsets, y.numbers, y.offsets, partners, words
-        )
-        lost = words[:count].tolist()
-        anywhere.update(lost)
-        behind.update(zip(partners[:count].tolist(), lost, strict=True))
-    return anywhere, behind
+
+    words: tuple[WordVocabulary, WordVocabulary]
+    forward: WordTable
+
+    def __call__(self, pairs: PairMaterial) -> tuple[Counter[int], Counter[tuple[int, int]]]:
+        """Of some pairs; words are counted as they come, which decides between equals."""
+        anywhere, behind = Counter[int](), Counter[tuple[int, int]]()
+        source, target = self.words[0].encode(pairs.source), self.words[1].encode(pairs.target)
+        for x, y in blocks(source, target):
+            partners, words = np.empty((2, len(y.numbers)), dtype=np.int64)
+            count = model1.without_partner(
+                self.forward.cells(x, y),
+                x.numbers,
+                x.offsets,
+                y.numbers,
+                y.offsets,
+                partners,
+                words,
+            )
+            lost = words[:count].tolist()
+            anywhere.update(lost)
+            behind.update(zip(partners[:count].tolist(), lost, strict=True))
+        return anywhere, behind
 
 
 def _companions(behind: Counter[tuple[int, int]], known: set[int], most: int) -> IntArray:

@@ -1,7 +1,8 @@
 """Hierarchical rules out of aligned sentence pairs (Chiang 2007)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -145,6 +146,28 @@ def count_rules(
         counts = np.concatenate([counts, np.zeros(n_new)])
         last_pairs = np.concatenate([last_pairs, np.full(n_new, -1)])
         kernels.count(found, pairs, weights, last_pairs, counts)
+    return RuleCounts(sources.rows, targets.rows, rules.rows, counts)
+
+
+def merged_rules(parts: Iterable[RuleCounts]) -> RuleCounts:
+    """The rules of a bitext from those of its parts, in order; a pair is in one part.
+
+    >>> one = RuleCounts(*map(np.array, ([[1]], [[2]], [[0, 0]])), counts=np.ones(1))
+    >>> sides = [[3], [1]], [[2], [4]], [[1, 0], [0, 1]]
+    >>> two = RuleCounts(*map(np.array, sides), counts=np.ones(2))
+    >>> merged_rules([one, two]).rules()
+    {RulePair(source=(1,), target=(2,)): 2.0, RulePair(source=(3,), target=(4,)): 1.0}
+    """
+    waiting = iter(parts)
+    first = next(waiting)
+    sources, targets, rules = (_Different(rows.shape[1]) for rows in first[:3])
+    counts = np.zeros(0)
+    for part in chain([first], waiting):
+        both = sources.numbers(part.sources), targets.numbers(part.targets)
+        sides = [own[number] for own, number in zip(both, part.sides.T, strict=True)]
+        found = rules.numbers(np.column_stack(sides).astype(np.int32))
+        counts = np.concatenate([counts, np.zeros(rules.n_rows - len(counts))])
+        counts[found] += part.counts
     return RuleCounts(sources.rows, targets.rows, rules.rows, counts)
 
 

@@ -1,6 +1,6 @@
 """Which target words like to stand side by side: what a grammar of the source cannot know."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -11,6 +11,8 @@ import numpy as np
 from partita.arrays import Array, FloatArray, IntArray
 from partita.kept import kept_array
 from partita.structures.batch import offsets as offsets_of
+from partita.text.extraction import KeyCounts
+from partita.text.merging import MergedCounts
 from partita.text.word_vocabulary import NULL, Numbered, WordVocabulary
 
 
@@ -38,9 +40,15 @@ class Seams:
     @classmethod
     def learn(cls, text: Numbered, words: WordVocabulary) -> Self:
         """From sentences as numbers; O(words log words)."""
-        found = _keys(text.numbers, text.offsets, len(words))
-        keys, counts = np.unique(found, return_counts=True)
-        return cls(words, keys, counts.astype(np.int64))
+        return cls.merged([neighbours(text, len(words))], words)
+
+    @classmethod
+    def merged(cls, parts: Iterable[KeyCounts], words: WordVocabulary) -> Self:
+        """From the `neighbours` of all parts of a text."""
+        total = MergedCounts()
+        for part in parts:
+            total.add([part])
+        return cls(words, *total.total()[0])
 
     def scores(self, targets: Sequence[Sequence[str]]) -> FloatArray:
         """The sum over the seams of each target; O(words)."""
@@ -92,6 +100,12 @@ class Seams:
         if (np.diff(keys) <= 0).any() or (counts < 1).any():
             raise ValueError("the pairs of neighbours do not ascend, or were never seen.")
         return cls(words, keys, counts)
+
+
+def neighbours(text: Numbered, n_words: int) -> KeyCounts:
+    """The keys of `Seams` that a text has, ascending, and how often."""
+    keys, counts = np.unique(_keys(text.numbers, text.offsets, n_words), return_counts=True)
+    return keys, counts.astype(np.int64)
 
 
 def _keys(numbers: Array, offsets: IntArray, n_words: int) -> IntArray:

@@ -8,6 +8,7 @@ from zlib import crc32
 import numpy as np
 
 from partita.arrays import FloatArray
+from partita.data.bitext_files import BitextFiles
 from partita.estimators.alignment.material import (
     Sentences,
     checked_sentence,
@@ -16,18 +17,21 @@ from partita.estimators.alignment.material import (
 )
 from partita.estimators.answers import in_chunks
 from partita.estimators.bitext import BitextEstimator, BitextModel
+from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.explain import run_facts
 from partita.estimators.groups import Runs
 from partita.estimators.options import again, at_least, declared, option
 from partita.estimators.translation.decoding import ScoredTranslation, Translation
+from partita.estimators.translation.from_files import PairsOfFiles
 from partita.estimators.translation.grammars import GRAMMARS, GrammarName, TranslationGrammar
 from partita.estimators.translation.hiero_model import HieroModel
 from partita.estimators.translation.itg_model import ItgModel
 from partita.estimators.translation.long_sentences import cut_sentence
+from partita.estimators.translation.pairs import PairsInMemory, TranslationPairs
 from partita.estimators.translation.translation_model import TranslationModel
 from partita.evaluation.translations import corpus_bleu
 from partita.structures.batch import whole_number
-from partita.text.sentences import read_tokens
+from partita.text.sentences import check_sentences, read_tokens
 from partita.training.workers import held
 
 Answer = TypeVar("Answer")
@@ -91,8 +95,8 @@ class Translator(BitextEstimator):
 
     def fit(
         self,
-        source: Sentences,
-        target: Sentences,
+        source: Sentences | BitextFiles,
+        target: Sentences | None = None,
         *,
         held_out: tuple[Sentences, Sentences] | None = None,
         sample_weight: Sequence[float] | FloatArray | None = None,
@@ -102,23 +106,39 @@ class Translator(BitextEstimator):
         `held_out`, source and target sentences, says which pass was best (itg), or gives the pairs
         for the weights (hiero). `sample_weight` has a number for each pair. Pairs with an empty
         side, too long ones, and those that the grammar cannot reach are skipped and counted in
-        `counts_`.
+        `counts_`. Of `BitextFiles` (`partita.data.bitext_files`), in place of both sides, each
+        worker reads and encodes its own part.
         """
         with self._fitting(held_out=held_out is not None):
+            if isinstance(source, BitextFiles):
+                refuse_beside_files(target, sample_weight, ())
+                with PairsOfFiles.of(source, self.max_words, self.n_pairs, self) as found:
+                    return self._fit_pairs(*found, held_out)
+            if target is None:
+                check_sentences(source)
+                raise ValueError("source came without target; expected both, or BitextFiles.")
             full = read_pairs(source, target, sample_weight=sample_weight).full()
             pairs = full.short(self.max_words).thinned(self.n_pairs)
-            judges = read_held_out(held_out)
-            if judges is not None:
-                judges = judges.short(self.max_words)
-            if not len(pairs):
-                raise ValueError(
-                    f"no pair can be learnt from ({pairs.counts}); expected pairs with words on "
-                    f"both sides, at most max_words, {self.max_words}, each."
-                )
-            with held(self.workers):
-                learnt = self.chosen_grammar().learn(full, pairs, judges, self)
-            self.model_, self.training_, self.counts_ = learnt
-            self.about_ = run_facts(self.training_, "is the loss")
+            return self._fit_pairs(PairsInMemory(full), PairsInMemory(pairs), held_out)
+
+    def _fit_pairs(
+        self,
+        full: TranslationPairs,
+        pairs: TranslationPairs,
+        held_out: tuple[Sentences, Sentences] | None,
+    ) -> Self:
+        judges = read_held_out(held_out)
+        if judges is not None:
+            judges = judges.short(self.max_words)
+        if not len(pairs):
+            raise ValueError(
+                f"no pair can be learnt from ({pairs.counts}); expected pairs with words on "
+                f"both sides, at most max_words, {self.max_words}, each."
+            )
+        with held(self.workers):
+            learnt = self.chosen_grammar().learn(full, pairs, judges, self)
+        self.model_, self.training_, self.counts_ = learnt
+        self.about_ = run_facts(self.training_, "is the loss")
         return self
 
     def chosen_grammar(self) -> TranslationGrammar:
