@@ -38,6 +38,39 @@ def test_a_word_that_is_masked_out_is_not_there():
         p.score([np.array([0, 1, 1])])
 
 
+SECOND = {"mask": np.array([[False, True]])}
+"""The second of two places has the only word."""
+TREE = pt.SpanningTree(np.zeros((1, 3, 3)), **SECOND)
+CONSTITUENTS = pt.ConstituencyTree(np.zeros((1, 2, 2)), **SECOND)
+SEGMENTS = pt.SegmentChain(np.zeros((1, 2, 1, 1)), np.zeros((1, 1)), **SECOND)
+
+
+@pytest.mark.parametrize(
+    ("p", "structure"),
+    [
+        (TREE, [-1, -2]),
+        (TREE, [0, 3]),
+        (TREE, [0.0, 0.5]),
+        (CONSTITUENTS, [[1, -1]]),
+        (CONSTITUENTS, [[1, 2**40]]),
+        (SEGMENTS, [[-1, 0, 0]]),
+        (SEGMENTS, [[1, 3, 0]]),
+        (SEGMENTS, [[0.5, 2, 0]]),
+    ],
+)
+def test_structures_name_places_of_the_padded_array(p, structure):
+    """Below 0 would be counted from the end, and taken for another word."""
+    with pytest.raises(ValueError, match=r"expected whole numbers from 0 to \d+, places of the"):
+        p.score([np.array(structure)])
+
+
+@pytest.mark.parametrize("p", [SEGMENTS, CONSTITUENTS], ids=["segments", "constituents"])
+def test_rows_of_another_shape_in_a_masked_array(p):
+    for structure in ([1, 2, 0], [[1, 1, 0, 0]], [[[1, 1]]]):
+        with pytest.raises(ValueError, match=r"of sentence 0 .* expected"):
+            p.score([np.array(structure)])
+
+
 @pytest.mark.parametrize("case", NUMBER_A_WORD, ids=str)
 def test_structures_are_as_wide_as_a_padded_batch(case):
     """Or hold one number for each word; padding is not read, and nothing else is cut off."""

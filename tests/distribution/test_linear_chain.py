@@ -333,6 +333,14 @@ def test_start_and_stop_of_a_batch_are_given_once():
     close(padded.log_partition, singly)
 
 
+def test_start_may_be_a_column_of_a_table():
+    table = np.arange(6.0).reshape(3, 2)
+    unary, pairwise = np.zeros((4, 3)), np.zeros((3, 3))
+    p = pt.LinearChain(unary, pairwise, start=table[:, 1], stop=table[::-1, 0])
+    q = pt.LinearChain(unary, pairwise, start=table[:, 1].copy(), stop=table[::-1, 0].copy())
+    assert p.log_partition == q.log_partition
+
+
 def test_start_that_is_none():
     shape = np.zeros((4, 2)), np.zeros((2, 2))
     with pytest.raises(ValueError, match=r"start has shape \(3,\); expected \(2,\)"):

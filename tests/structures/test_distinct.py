@@ -83,6 +83,24 @@ def test_none_and_too_many():
         p.sample(2, 0, replace=False)
 
 
+def test_structures_out_of_reach_come_last_or_not_at_all():
+    """Sums of what is beyond any doubt cannot be told apart where they overflow."""
+    rng = np.random.default_rng(0)
+    p = pt.LinearChain(np.array([[0.0, -1.0, -1e200], [1e200, 0.0, -1e200]]), np.zeros((3, 3)))
+    drawn = p.sample(9, rng, replace=False)
+    assert sorted(map(tuple, drawn[:2].tolist())) == [(0, 0), (1, 0)]
+    assert len({tuple(tags) for tags in drawn.tolist()}) == 9
+    q = pt.LinearChain(np.array([[0.0, -1.0, -1e308], [1e308, 0.0, -1e308]]), np.zeros((3, 3)))
+    assert sorted(map(tuple, q.sample(2, rng, replace=False).tolist())) == [(0, 0), (1, 0)]
+    with pytest.raises(ValueError, match="sentence 0 .* too large to be added up"):
+        q.sample(3, rng, replace=False)
+    with pytest.raises(ValueError, match="too large to be added up"):
+        q.sample(10, rng, replace=False)
+    only = q.restricted((np.array([[True, True, False], [True, False, False]]), None))
+    with pytest.raises(ValueError, match="has 2 structures in all"):
+        only.sample(3, rng, replace=False)
+
+
 def test_taggers_give_as_many_as_there_are():
     tagger = pt.Tagger(progress=False).fit([["a", "b"], ["b"]], [["X", "Y"], ["Y"]])
     two, one, none = tagger.sample(

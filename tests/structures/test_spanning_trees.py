@@ -9,6 +9,7 @@ from scipy.stats import chisquare
 
 import partita as pt
 from cases import HAS_ALL_SIZES, IS_COMPILED
+from partita.structures.counting import count_spanning_trees
 from partita.structures.spanning_trees import SpanningTrees
 from spanning import all_spanning_heads, all_spanning_trees
 
@@ -374,3 +375,26 @@ def test_max_marginals_are_decodings_with_each_arc_forced(single_root, kind):
         structures = SpanningTrees(np.full(13, 12), single_root=single_root)
         best = structures.argmax(forced.ravel()).scores
         np.testing.assert_allclose(found[:, modifier], best, rtol=1e-12, atol=1e-9)
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_counts_with_labels(single_root):
+    """Weights of 0 to 10^7: determinants need several primes, and pivots are 0 in some of them."""
+    rng = np.random.default_rng(18)
+    trees = np.array(all_spanning_heads(4, single_root))
+    for largest in (2, 4, 10**7):
+        for _ in range(20):
+            labels = rng.integers(largest, size=(5, 5)) * (rng.random((5, 5)) < 0.7)
+            products = labels.astype(object)[trees, np.arange(1, 5)].prod(axis=1)
+            assert count_spanning_trees(labels, single_root=single_root) == products.sum()
+
+
+@slow
+@compiled
+def test_counts_of_many_words():
+    """Cayley's formula, with a root of any number of words, or of one."""
+    n = 120
+    assert pt.SpanningTree(np.zeros((n + 1, n + 1))).count == (n + 1) ** (n - 1)
+    assert pt.SpanningTree(np.zeros((n + 1, n + 1)), single_root=True).count == n ** (n - 1)
+    labelled = np.zeros((n + 1, n + 1, 5))
+    assert pt.SpanningTree(labelled, labelled=True).count == (n + 1) ** (n - 1) * 5**n

@@ -14,10 +14,10 @@ from partita.distribution.checks import (
     checked_draw,
 )
 from partita.distribution.shaped import Parts, ShapedDistribution
-from partita.structures.base import Structure
+from partita.structures.base import Structure, too_large
 from partita.structures.batch import whole_number
 from partita.structures.distinct import distinct_structures, in_full
-from partita.structures.settling import PRECISE
+from partita.structures.settling import ADDABLE, PRECISE
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -354,9 +354,13 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         _ = self.inference  # An error where there is no structure.
         p = self.certain
         drawn = distinct_structures(p.structures, p.settled.scores, size, rng)
-        if p is not self and any(len(each) < size for each in drawn):
-            # Those that are out of reach come behind the others.
-            drawn = distinct_structures(self.structures, self.settled.scores, size, rng)
+        counts = [size] * len(drawn) if p is self else self.structures.count(self.scores > -np.inf)
+        for sentence, (each, count) in enumerate(zip(drawn, counts, strict=True)):
+            if len(each) < min(size, count) and p is not self:
+                # Those that are out of reach come behind the others.
+                if self.largest > ADDABLE:
+                    raise too_large(self.structures, self.scores, sentence)
+                return distinct_structures(self.structures, self.settled.scores, size, rng)
         return drawn
 
     def _repr_html_(self) -> str | None:

@@ -108,8 +108,8 @@ class LinearChain(Distribution[ChainParts, IntArray]):
                     f"{name} has shape {scores.shape}; expected ({n_tags},), a score for every tag."
                 )
             check_scores(name, scores)
-            # No sum is larger than this.
-            self.largest += float(part_kernels.largest(scores)[0])
+            # No sum is larger than this. Kernels read no columns of tables.
+            self.largest += float(part_kernels.largest(np.ascontiguousarray(scores))[0])
             if self.largest > PRECISE:
                 check_addition(name, self.scores[parts], scores)
             self.scores[parts] += scores

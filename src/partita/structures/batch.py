@@ -59,6 +59,23 @@ def flat_vector(name: str, values: ArrayLike, n_parts: int) -> FloatArray:
     return vector
 
 
+def moved_words(numbers: ArrayLike, places: IntArray) -> IntArray:
+    """`places[numbers]` for the words that a caller's structure names, or an error.
+
+    >>> moved_words([2, 0], np.array([5, 6, 7]))
+    array([7, 5])
+    """
+    words = np.asarray(numbers)
+    is_whole = words.dtype.kind in "iu" or not words.size
+    if not is_whole or ((words < 0) | (words >= len(places))).any():
+        raise ValueError(
+            f"a structure names the places {words.tolist()}; expected whole numbers from 0 to "
+            f"{len(places) - 1}, places of the padded array."
+        )
+    moved: IntArray = places[words.astype(np.int64)]
+    return moved
+
+
 def boolean_array(name: str, values: ArrayLike) -> BoolArray:
     """A caller's booleans, one per part; numbers are refused, since scores may be meant."""
     array = np.asarray(values)

@@ -13,7 +13,7 @@ from partita.kernels.constituents import labels as span_labels
 from partita.kernels.constituents import scaled as cky
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.base import Best, Inference, Structure
-from partita.structures.batch import largest_finite, offsets, pieces, where_false
+from partita.structures.batch import largest_finite, moved_words, offsets, pieces, where_false
 from partita.structures.charts import Blocks, Charts, Fill, unread
 from partita.structures.part_arrays import PartArray
 from partita.structures.step_structures import Step, StepStructures
@@ -87,7 +87,8 @@ class ConstituencyTrees(StepStructures):
     def moved(self, structure: Structure, places: IntArray) -> Structure:
         """Spans name words, which a padded batch may have at other places."""
         rows = np.array(structure)
-        rows[:, :2] = places[rows[:, :2]]
+        if rows.ndim == 2:  # else `places` refuses it
+            rows[:, :2] = moved_words(rows[:, :2], places)
         return rows
 
     def centred(self, scores: FloatArray, inference: Inference) -> FloatArray:

@@ -18,7 +18,7 @@ from partita.kernels.segments import scaled_covariance as segment_covariance
 from partita.kernels.simd.lanes import N_LANES
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import Best, Inference, Structure
-from partita.structures.batch import exact_sum, largest_finite, offsets
+from partita.structures.batch import exact_sum, largest_finite, moved_words, offsets
 from partita.structures.counting import count_segmentations
 from partita.structures.distinct import distinct_by_words
 from partita.structures.part_arrays import PartArray
@@ -207,8 +207,12 @@ class SegmentChains(ArrayStructures):
 
     def moved(self, structure: Structure, places: IntArray) -> Structure:
         """Segments name words, which a padded batch may have at other places."""
-        first, end, tag = np.asarray(structure).T
-        return np.stack([places[first], places[end - 1] + 1, tag], axis=1)
+        rows = np.asarray(structure)
+        if rows.ndim != 2 or rows.shape[1] != 3:
+            return rows  # which `counts` refuses
+        first, end, tag = rows.T
+        ends = moved_words(end - 1, places) + 1
+        return np.stack([moved_words(first, places), ends, tag], axis=1)
 
     def clear_unused(self, scores: FloatArray) -> float:
         """-inf for segments that would end behind their sentence."""

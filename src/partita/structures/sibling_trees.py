@@ -20,7 +20,7 @@ from partita.structures.base import (
     Structure,
     covariance_from_products,
 )
-from partita.structures.batch import largest_finite, offsets, pieces
+from partita.structures.batch import largest_finite, moved_words, offsets, pieces
 from partita.structures.charts import Blocks, Charts, Fill, unread
 from partita.structures.part_arrays import PartArray
 from partita.structures.settling import centre_arcs
@@ -216,8 +216,7 @@ class SiblingTrees(ArrayStructures):
 
     def moved(self, structure: Structure, places: IntArray) -> Structure:
         """Heads are words, counted from 1, or the root."""
-        moved: IntArray = np.concatenate([[0], places + 1])[structure]
-        return moved
+        return moved_words(structure, np.concatenate([[0], places + 1]))
 
     # ------------------------------------------------------------------ folded parts
 

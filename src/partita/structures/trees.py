@@ -13,7 +13,7 @@ from partita.kernels.trees import gibbs as tree_gibbs
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import ALL_FORBIDDEN, Best, Inference, Structure
-from partita.structures.batch import offsets, pieces
+from partita.structures.batch import moved_words, offsets, pieces
 from partita.structures.distinct import distinct_by_words
 from partita.structures.labelled import best_labellings, labelled_covariance
 from partita.structures.part_arrays import PartArray
@@ -347,7 +347,7 @@ class Trees(ArrayStructures):
     def moved(self, structure: Structure, places: IntArray) -> Structure:
         """Heads are words, counted from 1, or the root."""
         heads = structure[0] if isinstance(structure, tuple) else structure
-        moved = np.concatenate([[0], places + 1])[heads]
+        moved = moved_words(heads, np.concatenate([[0], places + 1]))
         return (moved, structure[1]) if isinstance(structure, tuple) else moved
 
     # ------------------------------------------------------------------ shapes
