@@ -51,31 +51,24 @@ def parse_source(
     longest = n if longest_span is None else longest_span
     room = FIRST_ROOM * (n + 1) ** 2
     node_of = np.empty((n + 1, n + 1, rules.n_symbols), dtype=np.int64)
-    number, counts = np.empty(node_of.size, dtype=np.int64), np.empty(7, dtype=np.int64)
-    while True:
-        found = np.empty((room, 3), dtype=np.int32), np.empty(2 * room, dtype=np.int32)
-        items = np.empty((room, 4), dtype=np.int32)
-        if hiero_source.parse(
+    n_nodes = -1
+    while n_nodes < 0:
+        edges, tails = np.empty((room, 4), dtype=np.int32), np.empty(2 * room, dtype=np.int32)
+        root, n_nodes, n_edges, n_tails = hiero_source.parse(
             words, NOBODY if alone is None else alone, rules.start, longest, rules.states,
-            rules.steps, rules.ends, rules.unary_order, node_of, items, *found, number, counts,
-        ):  # fmt: skip
-            break
+            rules.words, rules.steps, rules.ends, rules.unary_order, node_of, edges, tails,
+        )  # fmt: skip
         room *= 4
-    n_nodes, n_edges, n_tails, root = counts.tolist()[3:]
-    if not n_nodes:
+    if root < 0:
         return None
-    chart = Chart(
-        np.empty(n_edges, dtype=np.int64),
-        np.empty(n_edges, dtype=np.int64),
-        np.empty(n_edges + 1, dtype=np.int64),
-        np.empty(n_tails, dtype=np.int64),
-        np.empty(n_nodes, dtype=np.int64),
-        np.empty((n_nodes, 2), dtype=np.int64),
-        root,
-        is_ascending=True,
+    heads, rule = np.empty((2, n_edges), dtype=np.int64)
+    offsets, below = np.empty(n_edges + 1, dtype=np.int64), np.empty(n_tails, dtype=np.int64)
+    symbols, spans = np.empty(n_nodes, dtype=np.int64), np.empty((n_nodes, 2), dtype=np.int64)
+    root, n_nodes, first, end = hiero_source.keep(
+        root, rules.unary_order, node_of, edges, tails, heads, rule, offsets, below, symbols, spans
     )
-    hiero_source.keep(rules.unary_order, node_of, *found, number, counts, *chart[:6])
-    return chart
+    kept = heads[first:], rule[first:], offsets[first:], below[end:]
+    return Chart(*kept, symbols[:n_nodes], spans[:n_nodes], root, is_ascending=True)
 
 
 def restrict(chart: Chart, targets: Sides, words: IntArray) -> Chart | None:

@@ -80,10 +80,13 @@ class RuleArrays:
     """
 
     states: IntArray
-    """Of each state of the trie where its steps begin, those of them that are words, and the rules
-    that end in it; (n_states + 1, 3)."""
+    """Of each state of the trie where its steps by nonterminals begin, and the rules that end in
+    it; (n_states + 1, 2)."""
+    words: NDArray[np.int32]
+    """The steps by words, in a hash table; see `kernels.bitext.hiero_trie`."""
     steps: IntArray
-    """The symbol of each step, ascending in a state, and the state behind it, (n_steps, 2)."""
+    """The others: the symbol of each step, ascending in a state, and the state behind it,
+    (n_steps, 2)."""
     ends: IntArray
     """The rules by the state that they end in: number and head of each, (n_rules, 2)."""
     unary_order: IntArray
@@ -102,17 +105,20 @@ class RuleArrays:
         parents, symbols = np.zeros((2, len(sources.symbols) + 1), dtype=np.int64)
         ends = np.zeros(len(rows), dtype=np.int64)
         n_states = hiero_trie.states(rows[order], parents, symbols, ends)
-        step_offsets, places = forest_order.group(parents[1:n_states], n_states)
-        step_symbols = symbols[1:n_states][places]
-        n_slots = np.concatenate([[0], np.cumsum(step_symbols < 0)])
-        slots = n_slots[step_offsets[1:]] - n_slots[step_offsets[:-1]]
+        parents, symbols = parents[:n_states], symbols[:n_states]
+        # Half empty, so that few steps are looked for in more than one row.
+        words = np.empty((1 << int(2 * n_states).bit_length(), 3), dtype=np.int32)
+        hiero_trie.hash_words(parents, symbols, words)
+        slots = np.flatnonzero(symbols < 0)
+        step_offsets, places = forest_order.group(parents[slots], n_states)
         state_of = np.empty_like(ends)
         state_of[order] = ends
         end_offsets, ended = forest_order.group(state_of, n_states)
         unary = np.flatnonzero((np.diff(sources.offsets) == 1) & (rows[:, 0] < 0))
         return cls(
-            np.column_stack([step_offsets, step_offsets + np.append(slots, 0), end_offsets]),
-            np.column_stack([step_symbols, places + 1]),
+            np.column_stack([step_offsets, end_offsets]),
+            words,
+            np.column_stack([symbols[slots[places]], slots[places]]),
             np.column_stack([ended, heads[ended]]),
             _unary_order(zip(heads[unary], -1 - rows[unary, 0], strict=True), names),
             start,

@@ -17,6 +17,9 @@ MOST_NODES = 2**31
 """More nodes than a forest in memory has; a larger number is a mistake in the numbering."""
 MOST_NAMED = 50
 """How many nodes of a cycle an error message lists."""
+ASCENDING = np.arange(2**12)
+"""The order of the nodes of small forests, made once: they take some microseconds altogether."""
+ASCENDING.setflags(write=False)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -270,10 +273,15 @@ class Hypergraph:
     ) -> None:
         """Order the nodes."""
         fields = vars(self)  # frozen, but not yet: this is its beginning
-        fields.update(heads=heads, tails_flat=tails_flat, tail_offsets=tail_offsets)
-        fields.update(root=root, n_nodes=n_nodes)
+        fields.update(
+            heads=heads,
+            tails_flat=tails_flat,
+            tail_offsets=tail_offsets,
+            root=root,
+            n_nodes=n_nodes,
+        )
         if is_ascending or forest_order.is_ascending(heads, tails_flat, tail_offsets):
-            order = np.arange(n_nodes)
+            order = ASCENDING[:n_nodes] if n_nodes <= len(ASCENDING) else np.arange(n_nodes)
         else:
             order = forest_order.topological_order(heads, tail_offsets, *self._forward)
         if len(order) < n_nodes:

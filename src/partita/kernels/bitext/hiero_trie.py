@@ -1,9 +1,12 @@
 """A trie of the source sides of synchronous rules, out of the sides in order.
 
-Symbols from 0 on are words, those below nonterminals: nonterminal k is -1 - k.
+Symbols from 0 on are words, those below nonterminals: nonterminal k is -1 - k. Steps by a word are
+a hash table, whose rows are a state, a word and the state behind it; free rows begin with -1.
 """
 
-from partita.kernels.jit import kernel
+import numpy as np
+
+from partita.kernels.jit import borrowing, kernel
 
 MISSING = -(2**31)
 """Behind the end of a side."""
@@ -39,3 +42,35 @@ def states(rows, parents, symbols, ends):
             depth += 1
         ends[row] = state
     return n_states
+
+
+@borrowing
+def row_of(state, word, n_rows):
+    """Where the step of a state by a word is looked for first, n_rows being a power of two."""
+    # Two odd numbers of 31 bits, so that no product with what is below 2^31 overflows.
+    mixed = np.int64(state) * 1640531527 ^ np.int64(word) * 1367130551
+    return (mixed >> 11) & (n_rows - 1)
+
+
+@kernel
+def hash_words(parents, symbols, table):
+    """Fills the table with the steps by a word; parents[s] and symbols[s] lead to state s."""
+    for row in range(len(table)):
+        table[row, 0] = -1
+    for state in range(1, len(parents)):
+        if symbols[state] >= 0:
+            row = row_of(parents[state], symbols[state], len(table))
+            while table[row, 0] >= 0:
+                row = (row + 1) & (len(table) - 1)
+            table[row, 0], table[row, 1], table[row, 2] = parents[state], symbols[state], state
+
+
+@borrowing
+def after(table, state, word):
+    """The state behind a word, or -1."""
+    row = row_of(state, word, len(table))
+    while table[row, 0] >= 0:
+        if table[row, 0] == state and table[row, 1] == word:
+            return table[row, 2]
+        row = (row + 1) & (len(table) - 1)
+    return -1
