@@ -6,6 +6,7 @@ from scipy import sparse
 
 from partita.arrays import BoolArray, IntArray
 from partita.features.base import FeatureMap, JoinedFeatures
+from partita.features.matrix import FixedScores
 from partita.features.pairs import PairFeatures, Pairs
 from partita.features.rows import RowFeatures
 from partita.structures.chains import Chains
@@ -61,29 +62,36 @@ def tag_features(
     )
 
 
-def row_maps(chains: Chains, features: FeatureMap) -> tuple[RowFeatures, RowFeatures] | None:
-    """Attributes of words, and one table for all transitions, if that is all of some features.
+def tag_maps(
+    chains: Chains, features: FeatureMap
+) -> tuple[RowFeatures | PairFeatures, FixedScores | None] | None:
+    """Attributes of words, and what is fixed, if all else is one table for all transitions.
 
     >>> chains = Chains([2], n_tags=2, shared=True)
     >>> words = Attributes.from_lists([[0], [1]])
-    >>> row_maps(chains, tag_features(chains, words, n_attributes=2)) is None
+    >>> tag_maps(chains, tag_features(chains, words, n_attributes=2)) is None
     False
     """
-    if type(features) is not JoinedFeatures or len(features.maps) != 2:
+    if type(features) is not JoinedFeatures or len(features.maps) not in (2, 3):
         return None
-    words, tables = features.maps
-    if type(words) is not RowFeatures or type(tables) is not RowFeatures:
+    words, tables, *others = features.maps
+    if not isinstance(words, RowFeatures | PairFeatures) or type(tables) is not RowFeatures:
         return None
+    fixed = others[0] if others else None
+    if not (fixed is None or isinstance(fixed, FixedScores)):
+        return None
+    rows = words.rows if isinstance(words, PairFeatures) else words
     word_starts, table_starts = _starts(chains)
     is_usual = (
-        words.width == chains.n_tags
-        and np.array_equal(words.starts, word_starts)
+        rows.width == chains.n_tags
+        and np.array_equal(rows.starts, word_starts)
         and tables.n_weights == chains.n_tags**2
         and np.array_equal(tables.starts, table_starts)
         and len(tables.attributes.ids) == len(table_starts)
         and not len(tables.attributes.values)
+        and (fixed is None or bool((np.diff(fixed.given[0]) > 0).all()))
     )
-    return (words, tables) if is_usual else None
+    return (words, fixed) if is_usual else None
 
 
 def tag_parts(chains: Chains) -> BoolArray:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, IntArray
 from partita.features.base import FeatureMap
 
 
@@ -62,6 +62,11 @@ class FixedScores(FeatureMap):
                 f"parts has shape {self._parts.shape} and scores {self._scores.shape}; expected "
                 "two vectors of the same length."
             )
+
+    @property
+    def given(self) -> tuple[IntArray, FloatArray]:
+        """The parts, and their scores."""
+        return self._parts, self._scores
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """out[parts] += scores."""

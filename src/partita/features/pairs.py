@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.features.base import FeatureMap
 from partita.features.rows import RowFeatures
 from partita.kernels.features import pairs as features_pairs
@@ -62,8 +62,8 @@ class Pairs:
         for attributes, given in zip(rows, columns, strict=True):
             column = np.repeat(np.asarray(given, dtype=np.int64), np.diff(attributes.offsets))
             known = column >= 0
-            keys.append(np.unique(attributes.ids[known].astype(np.int64) * width + column[known]))
-        pairs = np.unique(np.concatenate(keys))
+            keys.append(_distinct(attributes.ids[known].astype(np.int64) * width + column[known]))
+        pairs = _distinct(np.concatenate(keys))
         firsts = np.searchsorted(pairs, np.arange(n_attributes + 1, dtype=np.int64) * width)
         return cls(firsts.astype(np.int64), (pairs % width).astype(np.int32), width)
 
@@ -102,6 +102,16 @@ class Pairs:
     def ranks(self) -> IntArray:
         """The number of each attribute among those of its kind."""
         return np.where(self.has_row, np.cumsum(self.has_row), np.cumsum(~self.has_row)) - 1
+
+    @cached_property
+    def row_numbers(self) -> NDArray[np.int32]:
+        """The number of each attribute among those with a whole row; -1 of the others."""
+        return np.where(self.has_row, self.ranks, -1).astype(np.int32)
+
+    @cached_property
+    def single_numbers(self) -> NDArray[np.int32]:
+        """The number of each attribute among those without a whole row; -1 of the others."""
+        return np.where(self.has_row, -1, self.ranks).astype(np.int32)
 
     @cached_property
     def single_firsts(self) -> IntArray:
@@ -146,7 +156,13 @@ class Pairs:
         return weights
 
 
-class _PairOccurrences(NamedTuple):
+def _distinct(numbers: Array) -> Array:
+    """The different ones in order; faster than np.unique, which looks each up in a table."""
+    ordered = np.sort(numbers)
+    return ordered[np.diff(ordered, prepend=-1) > 0]
+
+
+class PairOccurrences(NamedTuple):
     """Pairs of attributes without a whole row, each time that they occur.
 
     Found once: to look up the pairs of an attribute, and their columns, takes longer than the sum.
@@ -157,7 +173,7 @@ class _PairOccurrences(NamedTuple):
     parts: NDArray[np.int32]
 
     @classmethod
-    def of(cls, attributes: Attributes, starts: IntArray, pairs: Pairs) -> "_PairOccurrences":
+    def of(cls, attributes: Attributes, starts: IntArray, pairs: Pairs) -> "PairOccurrences":
         """Those of rows of attributes whose scores begin at `starts`."""
         firsts = pairs.single_firsts[attributes.ids]
         counts = pairs.single_firsts[attributes.ids + 1] - firsts
@@ -200,23 +216,27 @@ class PairFeatures(FeatureMap):
                 f"attributes range from {ids.min()} to {ids.max()}; expected 0 to "
                 f"{pairs.n_attributes - 1}. Were they made with this vocabulary?"
             )
-        many = attributes.renumbered(np.where(pairs.has_row, pairs.ranks, -1))
-        self._whole = np.unique(many.ids)
-        self._rows = RowFeatures(many, starts, pairs.width, pairs.n_rows, n_parts)
-        singles = attributes.renumbered(np.where(pairs.has_row, -1, pairs.ranks))
-        self._singles = _PairOccurrences.of(singles, np.asarray(starts), pairs)
+        many = attributes.renumbered(pairs.row_numbers)
+        self._whole = _distinct(many.ids)
+        self.rows = RowFeatures(many, starts, pairs.width, pairs.n_rows, n_parts)
+        singles = attributes.renumbered(pairs.single_numbers)
+        self.singles = PairOccurrences.of(singles, np.asarray(starts), pairs)
+
+    @property
+    def no_pairs(self) -> tuple[NDArray[np.int32], IntArray, IntArray]:
+        """What is no pair in the whole rows of its attributes, see `kernels.pairs.clear`."""
+        return self._whole, self.pairs.zero_firsts, self.pairs.zeros
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """Gather: out[starts[r] + j] += sum_a value(r, a) weights[a, j]."""
-        middle = self._rows.n_weights
-        self._rows.add_scores(weights[:middle], out)
-        features_pairs.gather(weights[middle:], *self._singles, out)
+        middle = self.rows.n_weights
+        self.rows.add_scores(weights[:middle], out)
+        features_pairs.gather(weights[middle:], *self.singles, out)
 
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
         """Scatter: out[a, j] += sum_r value(r, a) score_gradient[starts[r] + j]."""
-        middle = self._rows.n_weights
-        self._rows.add_gradient(score_gradient, out[:middle])
-        pairs = self.pairs
+        middle = self.rows.n_weights
+        self.rows.add_gradient(score_gradient, out[:middle])
         # What belongs to no pair has no gradient, and so stays 0.
-        features_pairs.clear(self._whole, pairs.zero_firsts, pairs.zeros, out)
-        features_pairs.scatter(score_gradient, *self._singles, out[middle:])
+        features_pairs.clear(*self.no_pairs, out)
+        features_pairs.scatter(score_gradient, *self.singles, out[middle:])

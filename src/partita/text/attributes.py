@@ -90,10 +90,10 @@ class Attributes:
         offsets = self.offsets[first : max(first, last) + 1] - begin
         return Attributes(self.ids[begin:end], offsets, self.values[begin:end])
 
-    def renumbered(self, new_ids: IntArray) -> "Attributes":
+    def renumbered(self, new_ids: IntArray | NDArray[np.int32]) -> "Attributes":
         """With new_ids[i] in place of attribute i, and without those where it is negative."""
         ids = new_ids[self.ids]
         kept = ids >= 0
         before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
         values = self.values[kept] if len(self.values) else self.values
-        return Attributes(ids[kept].astype(np.int32), before[self.offsets], values)
+        return Attributes(ids[kept].astype(np.int32, copy=False), before[self.offsets], values)

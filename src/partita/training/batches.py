@@ -72,6 +72,20 @@ class Batch:
             return {}
         return self.compared(self.at(weights), objectives, with_gradient=with_gradient)
 
+    def sums(
+        self,
+        weights: FloatArray,
+        objectives: Mapping[str, Objective],
+        slopes: Mapping[str, FloatArray] | None,
+    ) -> tuple[dict[str, FloatArray], FloatArray | None]:
+        """The statistics alone, and if slopes are given the gradient by the scores; None is 0."""
+        found = self.statistics(weights, objectives, with_gradient=slopes is not None)
+        return without_pullbacks(found, slopes)
+
+    def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
+        """out += the gradient of the weights, out of that by the scores."""
+        self.features.add_gradient(score_gradient, out)
+
     def compared(
         self, p: Distribution, objectives: Mapping[str, Objective], *, with_gradient: bool
     ) -> dict[str, tuple[FloatArray, Pullback]]:
@@ -113,6 +127,14 @@ def pulled_back(
     for gradient in gradients[1:]:
         total += gradient
     return total
+
+
+def without_pullbacks(
+    found: Mapping[str, tuple[FloatArray, Pullback]], slopes: Mapping[str, FloatArray] | None
+) -> tuple[dict[str, FloatArray], FloatArray | None]:
+    """The statistics, and the gradient if slopes are given, and if there is any."""
+    statistics = {name: statistic for name, (statistic, _) in found.items()}
+    return statistics, pulled_back(found, slopes) if found and slopes is not None else None
 
 
 class BatchSizes(NamedTuple):

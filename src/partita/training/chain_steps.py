@@ -10,17 +10,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from partita.arrays import IntArray
-from partita.distribution.linear_chain import LinearChain
-from partita.features.chains import row_maps
 from partita.features.columns import ColumnBlock, shared_out
 from partita.kernels import meeting
 from partita.kernels.simd.eight import EIGHT
 from partita.kernels.weights import chain_steps as kernels
 from partita.kernels.weights import updates
-from partita.objectives.targets import Counts
 from partita.structures.chains import Chains
 from partita.training.batches import Batch
 from partita.training.support import BatchColumns
+from partita.training.tagged_batches import losses_of, room_for, tagged
 from partita.training.threads import Helpers
 
 Plan = Sequence[tuple[Sequence[int], updates.Update]]
@@ -44,38 +42,13 @@ def _chain_batch(
     batch: Batch, name: str, blocks: Sequence[ColumnBlock]
 ) -> kernels.ChainBatch | None:
     """A batch as the kernel wants it; None where the kernel is not for it."""
-    chains, target = batch.structures, batch.targets.get(name)
-    if type(batch) is not Batch:  # which may do more
+    pieces = _pieces(batch.structures) if isinstance(batch.structures, Chains) else None
+    found = None if pieces is None else tagged(batch, name, pieces)
+    if found is None or len(blocks) != 2 or len(found.pairs):
         return None
-    if not (batch.distribution is LinearChain and type(chains) is Chains and chains.shared):
-        return None
-    maps = row_maps(chains, batch.features)
-    is_plain = batch.sample_weights is None and len(batch.targets) == 1
-    if maps is None or not is_plain or type(target) is not Counts or len(blocks) != 2:
-        return None
-    target.check(chains)
-    pieces = _pieces(chains)
     words, tables = blocks
-    rows = maps[0].attributes
     return kernels.ChainBatch(
-        chains.n_tags,
-        chains.part_offsets,
-        chains.word_offsets,
-        pieces,
-        np.concatenate(
-            [
-                np.argsort(chains.n_words[first:last], kind="stable")
-                for first, last in zip(pieces[:-1], pieces[1:], strict=True)
-            ]
-        ),
-        rows.ids,
-        rows.values,
-        rows.offsets,
-        maps[0].starts,
-        target.parts,
-        target.values,
-        target.sentences,
-        np.searchsorted(target.sentences, pieces),
+        found,
         words.repeated,
         words.single,
         tables.repeated if len(tables.repeated.attributes) else tables.single,
@@ -116,7 +89,7 @@ class ChainPass:
     ) -> None:
         self._batches, self._plan = batches, plan
         each = [batches[index] for (index,), _ in plan]
-        n_tasks = [len(batch.pieces) - 1 + len(batch.chunks) for batch in each]
+        n_tasks = [len(batch.tagged.pieces) - 1 + len(batch.chunks) for batch in each]
         self._n_before: list[int] = np.cumsum([0, *n_tasks]).tolist()
         self._rest = moves, method, vectors
         self._counters = meeting.new_counters()
@@ -133,9 +106,9 @@ class ChainPass:
             self._helpers.check()
         if moved <= 0:
             return None
-        n_sentences = len(batch.part_offsets) - 1
-        losses = room.log_partition[:n_sentences] - room.target_scores[:n_sentences]
-        return float(losses.sum()), float(room.squares[: len(batch.chunks)].sum())
+        return float(losses_of(batch.tagged, room.tagged).sum()), float(
+            room.squares[: len(batch.chunks)].sum()
+        )
 
     def end(self) -> None:
         """Send the helpers home."""
@@ -164,15 +137,5 @@ class ChainPass:
 
 def _room(batches: Sequence[kernels.ChainBatch]) -> kernels.StepRoom:
     """Room for the largest of some batches."""
-    n_parts = max(int(batch.part_offsets[-1]) for batch in batches)
-    n_sentences = max(len(batch.part_offsets) - 1 for batch in batches)
-    return kernels.StepRoom(
-        scores=np.empty(n_parts),
-        gradient=np.empty(n_parts),
-        log_partition=np.empty(n_sentences),
-        target_scores=np.empty(n_sentences),
-        is_safe=np.empty(n_sentences, dtype=np.bool_),
-        members=np.empty(n_sentences * EIGHT, dtype=np.int64),
-        cells=np.empty(n_sentences + kernels.N_PIECES, dtype=np.int64),
-        squares=np.empty(max(len(batch.chunks) for batch in batches)),
-    )
+    n_chunks = max(len(batch.chunks) for batch in batches)
+    return kernels.StepRoom(room_for([batch.tagged for batch in batches]), np.empty(n_chunks))

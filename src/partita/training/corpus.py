@@ -32,6 +32,7 @@ from partita.training.summation import (
     total,
 )
 from partita.training.support import BatchColumns, Support, find_support
+from partita.training.tagged_batches import ENOUGH, AnyBatch, TaggedBatch
 from partita.training.threads import in_threads, n_cores
 from partita.training.workers import Workers
 
@@ -295,7 +296,7 @@ class MemoryCorpus(Corpus):
     ) -> Sums:
         """Statistics of the named terms over all batches, and the gradient if slopes are given."""
         request = Request({name: self.terms[name] for name in names}, weights, slopes)
-        return sum_all(self.batches, request, self.n_shards, self.n_threads, self.watcher)
+        return sum_all(self._quick, request, self.n_shards, self.n_threads, self.watcher)
 
     def feature_counts(self) -> FloatArray:
         """Fᵀ 1: how often each feature occurs in the parts of the corpus."""
@@ -318,7 +319,7 @@ class MemoryCorpus(Corpus):
         """The statistics of some batches; adds the gradient to `out`, batch by batch."""
         request = Request({name: self.terms[name] for name in names}, weights, slopes)
         batches = [self.batches[index] for index in indices]
-        (sums,) = sum_by_shard(batches, request, 1, self.n_threads, out)
+        (sums,) = sum_by_shard(batches, request, [0] * len(batches), self.n_threads, out)
         return sums.statistics
 
     def statistics_by_batch(
@@ -326,8 +327,16 @@ class MemoryCorpus(Corpus):
     ) -> list[dict[str, FloatArray]]:
         """The statistics of the named terms of each batch."""
         request = Request({name: self.terms[name] for name in names}, weights, None)
-        shards = sum_by_shard(self.batches, request, len(self.batches), self.n_threads)
-        return [sums.statistics for sums in shards]
+        shards = range(len(self.batches))
+        each = sum_by_shard(self.batches, request, shards, self.n_threads)
+        return [sums.statistics for sums in each]
+
+    @cached_property
+    def _quick(self) -> Sequence[AnyBatch]:
+        """The batches, those as `TaggedBatch` for which there is that way."""
+        if isinstance(self.batches, StoredBatches) or len(self.batches) < ENOUGH:
+            return self.batches
+        return [TaggedBatch.of(batch, self.terms) for batch in self.batches]
 
     @cached_property
     def digest(self) -> str:

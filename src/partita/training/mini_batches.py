@@ -102,9 +102,8 @@ class ColumnSteps(MiniBatches):
         batches = self.corpus.chain_batches(self.iteration)
         if batches is None:
             return None
-        first = self._columns.blocks[0][1].first
         word_shares, table_shares = self._shares
-        moves = Moves(first, word_shares, table_shares, self._scale)
+        moves = Moves(word_shares, table_shares, self._scale)
         return ChainPass(batches, moves, plan, method, vectors, self.corpus.n_threads)
 
     def loss(self, weights: FloatArray, chosen: Sequence[int]) -> float:

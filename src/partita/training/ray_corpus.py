@@ -19,7 +19,7 @@ from partita.features.base import FeatureMap
 from partita.files import ScratchFolder
 from partita.objectives.base import Objective, Sum
 from partita.training import cluster
-from partita.training.batches import Batch, pulled_back
+from partita.training.batches import Batch, without_pullbacks
 from partita.training.corpus import Corpus
 from partita.training.shards import StoredBatches
 from partita.training.summation import (
@@ -238,8 +238,7 @@ class ShardWorker:
         batch = self._batch(index)
         p = batch.distribution.from_flat(batch.structures, scores.copy())
         found = batch.compared(p, self._chosen(names), with_gradient=slopes is not None)
-        statistics = {name: statistic for name, (statistic, _) in found.items()}
-        return statistics, pulled_back(found, slopes) if found and slopes is not None else None
+        return without_pullbacks(found, slopes)
 
     def _chosen(self, names: Sequence[str]) -> dict[str, Objective]:
         return {name: self._objectives[name] for name in self._objectives if name in names}
@@ -320,7 +319,7 @@ def by_pairs(items: Sequence[Any], join: Callable[[int, Any, Any], Any]) -> Any:
 
 def _part(number: int, batches: Sequence[Batch], request: Request) -> Part:
     """The sums of one shard."""
-    return Part(number, 1, sum_by_shard(batches, request, n_shards=1, n_threads=1)[0])
+    return Part(number, 1, sum_by_shard(batches, request, [0] * len(batches), n_threads=1)[0])
 
 
 class _NoFeatures(FeatureMap):

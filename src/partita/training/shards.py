@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from partita.training.model_file import (
     write_model,
 )
 from partita.training.packing import Code, pack, unpack
+from partita.training.tagged_batches import AnyBatch
 
 KIND = "batch"
 INDEX = "index"
@@ -101,9 +102,9 @@ class StoredBatches(Sequence[Batch]):
     def __getitem__(self, index: int) -> Batch: ...
 
     @overload
-    def __getitem__(self, index: slice) -> "ChosenBatches": ...
+    def __getitem__(self, index: slice) -> "ChosenBatches[Batch]": ...
 
-    def __getitem__(self, index: int | slice) -> "Batch | ChosenBatches":
+    def __getitem__(self, index: int | slice) -> "Batch | ChosenBatches[Batch]":
         """A batch; `ModelFileError` if its file is damaged. Some of them are read one by one."""
         if isinstance(index, slice):
             return ChosenBatches(self, range(len(self))[index])
@@ -181,28 +182,31 @@ class StoredBatches(Sequence[Batch]):
         return cls(os.fspath(folder), tuple(files))
 
 
+Each = TypeVar("Each", bound=AnyBatch)
+
+
 @dataclass(frozen=True)
-class ChosenBatches(Sequence[Batch]):
+class ChosenBatches(Sequence[Each]):
     """Some batches of a sequence, read when they are asked for, the next ones prefetched."""
 
-    batches: Sequence[Batch]
+    batches: Sequence[Each]
     indices: Sequence[int]
 
     def __len__(self) -> int:
         return len(self.indices)
 
     @overload
-    def __getitem__(self, index: int) -> Batch: ...
+    def __getitem__(self, index: int) -> Each: ...
 
     @overload
-    def __getitem__(self, index: slice) -> "ChosenBatches": ...
+    def __getitem__(self, index: slice) -> "ChosenBatches[Each]": ...
 
-    def __getitem__(self, index: int | slice) -> "Batch | ChosenBatches":
+    def __getitem__(self, index: int | slice) -> "Each | ChosenBatches[Each]":
         if isinstance(index, slice):
             return ChosenBatches(self.batches, self.indices[index])
         if isinstance(self.batches, StoredBatches):
             self.batches.prefetch(self.indices[index + PREFETCHED : index + PREFETCHED + 1])
         return self.batches[self.indices[index]]
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[Each]:
         return (self[index] for index in range(len(self)))

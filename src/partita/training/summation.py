@@ -4,11 +4,13 @@ Batch k belongs to shard k modulo n_shards, a number that depends on the corpus 
 out the statistics and score gradients of batches in any order, but each shard adds its batches to
 its gradient in turn, and shards are added up in turn, in the brackets of a binary tree. While one
 thread adds (the scatter to the weights), the others infer; so even one shard, which needs no memory
-beyond the result, keeps three threads busy.
+beyond the result, keeps three threads busy. As many shards as there are threads grow at once: what
+a thread adds to then stays in its cache.
 """
 
 import itertools
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, field
@@ -17,10 +19,11 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.objectives.base import Objective
-from partita.training.batches import Batch, pulled_back
+from partita.training.batches import Batch
 from partita.training.interruption import break_if_interrupted
 from partita.training.shards import ChosenBatches
 from partita.training.spare_vectors import SPARE
+from partita.training.tagged_batches import AnyBatch
 from partita.training.threads import is_kept_thread, kept_pool
 
 
@@ -57,7 +60,7 @@ MOST_ALIVE = 8
 
 
 def sum_all(
-    batches: Sequence[Batch],
+    batches: Sequence[AnyBatch],
     request: Request,
     n_shards: int,
     n_threads: int,
@@ -70,39 +73,62 @@ def sum_all(
         nonlocal n_done
         for first in range(0, n_shards, MOST_ALIVE):
             count = min(MOST_ALIVE, n_shards - first)
-            # The shards of these batches alternate, so that all of them grow at once.
-            alive = [k for k in range(len(batches)) if first <= k % n_shards < first + count]
+            shards = range(first, first + count)
+            alive = visits(len(batches), n_shards, shards, n_threads)
             chosen = ChosenBatches(batches, alive)
             before, n_done = n_done, n_done + len(chosen)
 
             def tell(share: float, before: int = before, size: int = len(chosen)) -> None:
                 watcher((before + share * size) / len(batches))
 
-            for index, sums in enumerate(
-                sum_by_shard(chosen, request, count, n_threads, None, tell)
-            ):
+            places = [k % n_shards - first for k in alive]
+            found = sum_by_shard(chosen, request, places, n_threads, None, tell)
+            for index, sums in enumerate(found):
                 yield Part(first + index, 1, sums)
 
     return total(parts())
 
 
+def visits(n_batches: int, n_shards: int, shards: Sequence[int], n_at_once: int) -> list[int]:
+    """The batches of some shards, those of so many shards in turn; of each shard in order.
+
+    >>> visits(6, 3, [0, 1, 2], 2)
+    [0, 1, 3, 4, 2, 5]
+    """
+    order = []
+    for start in range(0, len(shards), n_at_once):
+        together = shards[start : start + n_at_once]
+        order += [
+            first + shard
+            for first in range(0, n_batches, n_shards)
+            for shard in together
+            if first + shard < n_batches
+        ]
+    return order
+
+
 def sum_by_shard(
-    batches: Sequence[Batch],
+    batches: Sequence[AnyBatch],
     request: Request,
-    n_shards: int,
+    shards: Sequence[int],
     n_threads: int,
     out: FloatArray | None = None,
     watcher: Callable[[float], None] | None = None,
 ) -> list[Sums]:
     """The sums of each shard, shards in order; the gradient of the first is added to `out`.
 
-    `watcher` is told after each batch what share of them is done.
+    `shards` has the number of each batch's. `watcher` is told after each batch what share of them
+    is done.
     """
-    sweep = _Sweep(batches, request, [out, *[None] * (n_shards - 1)], watcher)
+    n_shards = max(shards, default=0) + 1
+    sweep = _Sweep(batches, request, shards, [out, *[None] * (n_shards - 1)], watcher)
     _run(sweep, min(n_threads, len(batches)))
+    own: list[list[dict[str, FloatArray]]] = [[] for _ in range(n_shards)]
+    for shard, statistics in zip(shards, sweep.statistics, strict=True):
+        own[shard].append(statistics)
     return [
-        Sums(added(sweep.statistics[shard::n_shards], request.objectives), gradient)
-        for shard, gradient in enumerate(sweep.gradients())
+        Sums(added(of_shard, request.objectives), gradient)
+        for of_shard, gradient in zip(own, sweep.gradients(), strict=True)
     ]
 
 
@@ -172,8 +198,9 @@ class _Sweep:
 
     def __init__(
         self,
-        batches: Sequence[Batch],
+        batches: Sequence[AnyBatch],
         request: Request,
+        shards: Sequence[int],
         buffers: Sequence[FloatArray | None],
         watcher: Callable[[float], None] | None,
     ) -> None:
@@ -182,6 +209,11 @@ class _Sweep:
         self._request = request
         self._watcher = watcher
         self._queues = [_Queue(buffer) for buffer in buffers]
+        self._places: list[tuple[_Queue, int]] = []
+        turns = Counter[int]()
+        for shard in shards:
+            self._places.append((self._queues[shard], turns[shard]))
+            turns[shard] += 1
         self._next: Iterator[int] = itertools.count()
         self._n_waiting = 0
         self._stopped = False
@@ -211,16 +243,13 @@ class _Sweep:
             self._changed.notify_all()
 
     def _take(self, index: int) -> None:
-        batch, slopes = self._batches[index], self._request.slopes
-        found = batch.statistics(
-            self._request.weights, self._request.objectives, with_gradient=slopes is not None
+        batch, request = self._batches[index], self._request
+        self.statistics[index], gradient = batch.sums(
+            request.weights, request.objectives, request.slopes
         )
-        self.statistics[index] = {name: statistic for name, (statistic, _) in found.items()}
-        if slopes is None:
+        if request.slopes is None:
             return
-        gradient = pulled_back(found, slopes) if found else None
-        turn, shard = divmod(index, len(self._queues))
-        queue = self._queues[shard]
+        queue, turn = self._places[index]
         with self._changed:
             queue.waiting[turn] = batch, gradient
             self._n_waiting += 1
@@ -228,10 +257,10 @@ class _Sweep:
         while (item := self._claimed(queue)) is not None:
             batch, gradient = item
             if gradient is not None:
-                batch.features.add_gradient(gradient, queue.sum_of(self._request.weights))
+                batch.add_gradient(gradient, queue.sum_of(self._request.weights))
             self._release(queue)
 
-    def _claimed(self, queue: "_Queue") -> tuple[Batch, FloatArray | None] | None:
+    def _claimed(self, queue: "_Queue") -> tuple[AnyBatch, FloatArray | None] | None:
         """The batch whose turn it is, if it is there and nobody else is adding to its shard."""
         with self._changed:
             if queue.is_busy or self._stopped or queue.turn not in queue.waiting:
@@ -254,7 +283,7 @@ class _Queue:
     buffer: FloatArray | None
     turn: int = 0
     is_busy: bool = False
-    waiting: dict[int, tuple[Batch, FloatArray | None]] = field(default_factory=dict)
+    waiting: dict[int, tuple[AnyBatch, FloatArray | None]] = field(default_factory=dict)
 
     def sum_of(self, weights: FloatArray) -> FloatArray:
         """What the shard adds up to so far; cleared by whoever is the first to add."""

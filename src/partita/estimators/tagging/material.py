@@ -13,7 +13,14 @@ from partita.estimators.explain import Cell, run_facts
 from partita.estimators.pieces import Piece, PieceModel
 from partita.estimators.sample_weights import read_sample_weight
 from partita.estimators.supervision import Knowledge, Known, Lessons
-from partita.estimators.tagging.tags import HeldOutTags, Tags, TagSet, checked_tags, tags_of
+from partita.estimators.tagging.tags import (
+    HeldOutTags,
+    Tags,
+    TagSet,
+    are_texts,
+    checked_tags,
+    tags_of,
+)
 from partita.objectives import known_tags
 from partita.text.sentences import has_columns, listed, one_each, where
 from partita.training import TrainingResult
@@ -104,10 +111,9 @@ def sorted_material(
 
 def known_by_tags(tags: Sequence[Any]) -> Known:
     """How much is known of a sentence with some tags."""
-    n_single = sum(isinstance(tag, str) and tag != UNKNOWN for tag in tags)
-    if n_single == len(tags):
+    n_unknown = tags.count(UNKNOWN)
+    if not n_unknown and (are_texts(tags) or all(isinstance(tag, str) for tag in tags)):
         return Known.ALL
-    n_unknown = sum(isinstance(tag, str) and tag == UNKNOWN for tag in tags)
     return Known.NOTHING if n_unknown == len(tags) else Known.SOME
 
 

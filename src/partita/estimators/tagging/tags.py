@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,19 @@ def checked_tags(sentences: Iterable[Any], tags: Iterable[Any]) -> list[list[Any
                 f"{where(sentence, index)} has {len(sentence)} words and {len(given)} tags; "
                 f"expected a tag for each word, {UNKNOWN!r} where it is not known."
             )
-        checked.append([_checked_tag(tag, sentence, index) for tag in given])
+        if not are_texts(given):
+            given = [_checked_tag(tag, sentence, index) for tag in given]
+        checked.append(list(given))
     return checked
+
+
+def are_texts(tags: Iterable[Any]) -> bool:
+    """Whether all tags are plain text, and none a set; without a look at each by itself.
+
+    >>> are_texts(["NOUN", "?"]), are_texts(["NOUN", frozenset({"NOUN", "VERB"})])
+    (True, False)
+    """
+    return {str}.issuperset(map(type, tags))
 
 
 def _checked_tag(tag: Any, sentence: Any, index: int) -> Any:
@@ -114,7 +125,7 @@ class TagSet:
     ) -> "TagSet":
         """The tags that occur, and `more`; with the scheme "auto", the one they follow, if any."""
         sequences = list(tags)
-        names = {name for sequence in sequences for tag in sequence for name in _names(tag)}
+        names = set[str]().union(*map(_names, sequences))
         names = names.union(more) - {UNKNOWN}
         if not names:
             raise ValueError(
@@ -131,8 +142,10 @@ class TagSet:
 
     def numbers(self, tags: Sequence[Any], place: str) -> IntArray:
         """The number of each tag, -1 where more than one may be; `place` is for messages."""
-        numbers = np.full(len(tags), NOT_KNOWN, dtype=np.int64)
         known = self._numbers
+        if are_texts(tags) and known.keys() >= set(tags):
+            return np.fromiter(map(known.__getitem__, tags), dtype=np.int64, count=len(tags))
+        numbers = np.full(len(tags), NOT_KNOWN, dtype=np.int64)
         for word, tag in enumerate(tags):
             if isinstance(tag, str):
                 if tag in known:
@@ -143,7 +156,7 @@ class TagSet:
 
     def choices(self, tags: Sequence[Any], place: str) -> BoolArray | None:
         """Which tags each word may have, (n, s), as far as sets say so; None if none does."""
-        if not any(isinstance(tag, AbstractSet) for tag in tags):
+        if are_texts(tags) or not any(isinstance(tag, AbstractSet) for tag in tags):
             return None
         allowed = np.ones((len(tags), len(self)), dtype=np.bool_)
         for word, tag in enumerate(tags):
@@ -177,5 +190,7 @@ class TagSet:
         )
 
 
-def _names(tag: Any) -> Iterable[str]:
-    return (tag,) if isinstance(tag, str) else tag
+def _names(tags: Sequence[Any]) -> Iterable[str]:
+    if are_texts(tags):
+        return tags
+    return chain.from_iterable((tag,) if isinstance(tag, str) else tag for tag in tags)

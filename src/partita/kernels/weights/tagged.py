@@ -1,0 +1,155 @@
+"""The likelihood of tagged sentences in two calls: scores to gradient, and the way back.
+
+What Python does between the kernels of a batch takes as long as a third of them. The numbers are
+those of the general way, to the last bit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from partita.arrays import Array
+from partita.kernels.chains import scaled
+from partita.kernels.features import pairs, rows
+from partita.kernels.jit import kernel, lent, linked, step
+from partita.kernels.simd.eight import EIGHT
+
+marginals = linked(scaled.marginals)
+gather_rows, scatter_rows = linked(rows.gather), linked(rows.scatter)
+gather_pairs, scatter_pairs = linked(pairs.gather), linked(pairs.scatter)
+clear = linked(pairs.clear)
+
+
+class Tagged(NamedTuple):
+    """Sentences that share one transition table, the attributes of their words, and their tags."""
+
+    n_tags: int
+    first_pair: int
+    """Weights of pairs are those from here on, behind the rows of attributes."""
+    first_table: int
+    """The first weight of the transition table."""
+    part_offsets: Array
+    word_offsets: Array
+    pieces: Array
+    """(n_pieces + 1,): where pieces of sentences begin, and the end."""
+    by_length: Array
+    """(n_sentences,): those of each piece by length, counted from its first one."""
+    ids: Array
+    values: Array
+    offsets: Array
+    starts: Array
+    """Attributes of words as `features.rows` has them."""
+    pairs: Array
+    pair_values: Array
+    pair_parts: Array
+    """As `features.pairs` has them; none where there are several pieces."""
+    whole: Array
+    zero_firsts: Array
+    zeros: Array
+    """What is no pair in rows of weights, see `features.pairs.clear`."""
+    fixed_parts: Array
+    fixed_scores: Array
+    fixed_ends: Array
+    """Scores that no weight changes, and where those of each piece begin, and the end."""
+    target_parts: Array
+    target_values: Array
+    target_sentences: Array
+    target_ends: Array
+    """(n_pieces + 1,): where the parts of the target of each piece begin, and the end."""
+
+
+class TaggedRoom(NamedTuple):
+    """What an inference fills."""
+
+    scores: Array
+    gradient: Array
+    log_partition: Array
+    target_scores: Array
+    is_safe: Array
+    members: Array
+    cells: Array
+
+
+@lent
+def read_tables(batch, first, last, weights, scores):
+    """The transition table of every sentence."""
+    n_table = batch.n_tags * batch.n_tags
+    for sentence in range(first, last):
+        table = batch.part_offsets[sentence + 1] - n_table
+        for k in range(n_table):
+            # As a gather does it, which adds to 0.
+            scores[table + k] = 0.0 + weights[batch.first_table + k]
+
+
+@lent
+def add_fixed(batch, begin, end, scores):
+    """Scores that no weight changes."""
+    for k in range(begin, end):
+        scores[batch.fixed_parts[k]] += batch.fixed_scores[k]
+
+
+@lent
+def compare(batch, first, last, begin, end, room):
+    """Scores of the target of each sentence, and marginals less the target."""
+    for sentence in range(first, last):
+        room.target_scores[sentence] = 0.0
+    for k in range(begin, end):
+        part, value = batch.target_parts[k], batch.target_values[k]
+        room.target_scores[batch.target_sentences[k]] += value * room.scores[part]
+        room.gradient[part] -= value
+
+
+@step
+def infer_piece(batch, piece, weights, room):
+    """Scores, marginals and gradient by the scores of one piece."""
+    first, last = batch.pieces[piece], batch.pieces[piece + 1]
+    words, end = batch.word_offsets[first], batch.word_offsets[last]
+    for part in range(batch.part_offsets[first], batch.part_offsets[last]):
+        room.scores[part] = 0.0
+    gather_rows(
+        weights, batch.n_tags, batch.ids, batch.values, batch.offsets[words : end + 1],
+        batch.starts[words:end], room.scores,
+    )  # fmt: skip
+    gather_pairs(
+        weights[batch.first_pair :], batch.pairs, batch.pair_values, batch.pair_parts, room.scores
+    )
+    read_tables(batch, first, last, weights, room.scores)
+    add_fixed(batch, batch.fixed_ends[piece], batch.fixed_ends[piece + 1], room.scores)
+    marginals(
+        room.scores, batch.part_offsets[first : last + 1], batch.word_offsets[first : last + 1],
+        batch.n_tags, batch.by_length[first:last], room.members[EIGHT * first : EIGHT * last],
+        room.cells[first + piece : last + piece + 1], room.is_safe[first:last],
+        room.log_partition[first:last], room.gradient,
+    )  # fmt: skip
+    compare(batch, first, last, batch.target_ends[piece], batch.target_ends[piece + 1], room)
+
+
+@lent
+def is_certain(batch, room):
+    """Whether the fast recursion did for all sentences."""
+    for sentence in range(len(batch.part_offsets) - 1):
+        if not (room.is_safe[sentence] and np.isfinite(room.log_partition[sentence])):
+            return False
+    return True
+
+
+@kernel
+def infer(batch, weights, room):
+    """Scores, marginals and gradient of sentences in one piece; whether the fast recursion did."""
+    infer_piece(batch, 0, weights, room)
+    return is_certain(batch, room)
+
+
+@kernel
+def add_gradient(batch, gradient, out):
+    """out += the gradient of all weights, out of that by the scores."""
+    scatter_rows(gradient, batch.n_tags, batch.ids, batch.values, batch.offsets, batch.starts, out)
+    clear(batch.whole, batch.zero_firsts, batch.zeros, out)
+    scatter_pairs(
+        gradient, batch.pairs, batch.pair_values, batch.pair_parts, out[batch.first_pair :]
+    )
+    n_table = batch.n_tags * batch.n_tags
+    for sentence in range(len(batch.part_offsets) - 1):
+        table = batch.part_offsets[sentence + 1] - n_table
+        for k in range(n_table):
+            out[batch.first_table + k] += gradient[table + k]

@@ -1,0 +1,137 @@
+"""Batches of tags in compiled calls: the numbers of the general way, to the last bit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from partita.features.base import JoinedFeatures
+from partita.features.chains import tag_features
+from partita.features.matrix import FixedScores
+from partita.features.pairs import Pairs
+from partita.objectives import Entropy, Likelihood
+from partita.training.corpus import MemoryCorpus
+from partita.training.optimisers import Adam, CorpusProblem
+from partita.training.penalties import Penalty
+from partita.training.tagged_batches import ENOUGH, TaggedBatch
+from small_corpora import N_ATTRIBUTES, N_TAGS, chain_batches
+
+PAIRS = Pairs(
+    np.append(np.arange(0, 2 * N_ATTRIBUTES, 2), 2 * N_ATTRIBUTES),
+    np.tile(np.array([0, 2], dtype=np.int32), N_ATTRIBUTES),
+    N_TAGS,
+)
+FEW_PAIRS = Pairs(
+    np.array([0, 3, *range(3, 3 + N_ATTRIBUTES - 1)]),
+    np.array([0, 1, 2, *[1] * (N_ATTRIBUTES - 2)], dtype=np.int32),
+    N_TAGS,
+)
+
+
+def with_pairs(batch, pairs):
+    words = batch.features.maps[0].attributes
+    return replace(
+        batch,
+        features=tag_features(batch.structures, words, N_ATTRIBUTES, pairs=pairs),
+    )
+
+
+def with_fixed(batch):
+    """The target's parts and half of the others are allowed."""
+    chains, (target,) = batch.structures, batch.targets.values()
+    rng = np.random.default_rng(1)
+    forbidden = np.setdiff1d(np.flatnonzero(rng.random(chains.n_parts) < 0.2), target.parts)
+    scores = np.where(np.arange(len(forbidden)) % 2, -np.inf, -0.5)
+    hard = FixedScores(chains.n_parts, forbidden, scores)
+    return replace(batch, features=JoinedFeatures([*batch.features.maps, hard]))
+
+
+KINDS = {
+    "rows": lambda batch: batch,
+    "fixed": with_fixed,
+    "pairs in rows": lambda batch: with_pairs(batch, PAIRS),
+    "single pairs": lambda batch: with_pairs(batch, FEW_PAIRS),
+    "pairs, fixed": lambda batch: with_fixed(with_pairs(batch, PAIRS)),
+}
+
+
+def both_ways(batches, objective, scale=1.0, **options):
+    """A corpus and one that goes the general way, and weights."""
+    quick = MemoryCorpus(objective, batches, **options)
+    slow = MemoryCorpus(objective, batches, n_shards=options.get("n_shards"), n_threads=1)
+    slow.__dict__["_quick"] = batches
+    return quick, slow, scale * np.random.default_rng(0).normal(size=quick.n_weights)
+
+
+def is_tagged(corpus):
+    return [isinstance(batch, TaggedBatch) for batch in corpus._quick]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_shards", [1, 3, 11])
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_the_same_bits_as_the_general_way(kind, n_shards, n_threads, monkeypatch):
+    monkeypatch.setattr("partita.features.pairs.ENOUGH", 0.5)
+    batches = [KINDS[kind](batch) for batch in chain_batches(60, 4)]
+    quick, slow, weights = both_ways(
+        batches, 0.7 * Likelihood(), n_shards=n_shards, n_threads=n_threads
+    )
+    assert all(is_tagged(quick))
+    loss, gradient = quick.value_and_gradient(weights)
+    expected_loss, expected = slow.value_and_gradient(weights)
+    assert loss == expected_loss
+    np.testing.assert_array_equal(gradient, expected)
+    assert np.abs(gradient).max() > 0.1
+    assert quick.value(weights) == slow.value(weights) == loss
+
+
+def test_what_would_underflow_goes_the_general_way():
+    quick, slow, weights = both_ways(chain_batches(60, 4), Likelihood(), scale=1000.0)
+    loss, gradient = quick.value_and_gradient(weights)
+    expected_loss, expected = slow.value_and_gradient(weights)
+    assert loss == expected_loss
+    np.testing.assert_array_equal(gradient, expected)
+
+
+def test_no_structure_is_the_same_error():
+    batches = chain_batches(60, 4)
+    nothing = FixedScores(batches[3].features.n_parts, range(N_TAGS), [-np.inf] * N_TAGS)
+    maps = [*batches[3].features.maps, nothing]
+    batches[3] = replace(batches[3], features=JoinedFeatures(maps))
+    quick, _, weights = both_ways(batches, Likelihood(), n_threads=2)
+    with pytest.raises(ValueError, match="sentence 0 .* has no structure"):
+        quick.value_and_gradient(weights)
+
+
+def test_fixed_scores_in_steps():
+    problem, states = None, []
+    for n_threads, quick in ((1, False), (1, True), (2, True)):
+        batches = [with_fixed(batch) for batch in chain_batches(60, 4)]
+        corpus = MemoryCorpus(Likelihood(), batches, n_threads=n_threads)
+        assert corpus.chain_batches(0) is not None
+        if not quick:
+            corpus.__dict__["_chain_batches"] = None
+        problem = CorpusProblem(corpus, Penalty(l2=1.0))
+        state = Adam(rate=0.5).start(problem, np.zeros(corpus.n_weights))
+        for _ in range(2):
+            state = Adam(rate=0.5).step(problem, state)
+        states.append(state)
+    for state in states[1:]:
+        assert state.loss == states[0].loss
+        np.testing.assert_array_equal(state.weights, states[0].weights)
+
+
+def test_which_batches_it_is_for():
+    batches = chain_batches(60, 4)
+    weighted = [replace(each, sample_weights=np.ones(4)) for each in batches]
+    shared = chain_batches(60, 4, terms=("Likelihood", "Entropy"))
+    assert not any(is_tagged(MemoryCorpus(Likelihood(), weighted)))
+    assert not any(is_tagged(MemoryCorpus(Likelihood() + Entropy(), shared)))
+    assert not any(is_tagged(MemoryCorpus(Likelihood(), batches[: ENOUGH - 1])))
+    unlabelled = chain_batches(60, 4, terms=("Entropy",))
+    mixed = MemoryCorpus(Likelihood() + Entropy(), batches + unlabelled)
+    assert is_tagged(mixed) == [True] * len(batches) + [False] * len(unlabelled)
+    quick, slow, weights = both_ways(batches + unlabelled, Likelihood() + Entropy(), n_threads=2)
+    found, expected = quick.value_and_gradient(weights), slow.value_and_gradient(weights)
+    assert found[0] == expected[0]
+    np.testing.assert_array_equal(found[1], expected[1])
