@@ -24,14 +24,17 @@ def in_silence(function):
 
 
 def filled(function):
-    """Room for numbers that holds NaN, or the lowest whole number."""
+    """Room for numbers that holds NaN, or a whole number too low for anything.
+
+    The lowest one of all would be taken for what some kernels write where there is nothing.
+    """
 
     def room(*shape, **options):
         array = function(*shape, **options)
         if array.dtype.kind == "f":
             array.fill(np.nan)
         elif array.dtype.kind == "i":
-            array.fill(np.iinfo(array.dtype).min)
+            array.fill(np.iinfo(array.dtype).min // 2)
         return array
 
     return room

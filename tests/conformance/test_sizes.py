@@ -14,6 +14,8 @@ from cases import HAS_ALL_SIZES, IS_COMPILED
 N_TAGS = [*range(1, 21), 45, 50] if HAS_ALL_SIZES else [1, 2, 5, 9, 17]
 LENGTHS = [5, 1, 9, 2, 7, 3, 8, 4, 6]
 """Of the sentences of a batch; batches of 1 to 9 of them begin anywhere."""
+ALONE = [*range(1, 18), 23, 24, 25, 27] if HAS_ALL_SIZES else [1, 2, 5]
+"""Words of a sentence without a batch."""
 TREE_LENGTHS = [6, 1, 9, 4, 11, 2, 8, 3, 10, 5, 7] if HAS_ALL_SIZES else [3, 1, 4, 2]
 
 
@@ -290,6 +292,18 @@ def test_batches_of_trees(kind, single_root, n_sentences):
     )
     for actual, plus, minus in zip(p.covariance_product(direction), ahead, behind, strict=True):
         close(actual, (plus - minus) / (2 * step), 1e-7)
+
+
+@tree_kinds
+@both_roots
+@pytest.mark.parametrize("n_words", ALONE)
+def test_trees_alone(kind, single_root, n_words):
+    """A sentence alone has lanes of its own words: 24 of them at once, then 12, then 4."""
+    arcs = random_arcs([n_words], seed=n_words)
+    p = TREES[kind](arcs[0], single_root=single_root)
+    log_partition = log_partition_of(kind, single_root)
+    close(p.log_partition, log_partition(arcs[0]))
+    close(p.marginals, dense.tree_marginals(log_partition, arcs[0]))
 
 
 @tree_kinds

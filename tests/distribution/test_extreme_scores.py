@@ -241,6 +241,21 @@ def test_lost_digits_are_said_to_be_lost():
         pt.LinearChain(np.array([[1e308], [1e308]]), np.zeros((1, 1))).max_marginals  # noqa: B018
 
 
+@pytest.mark.parametrize("n_words", [2, 10])
+@pytest.mark.parametrize(("score", "is_lost"), [(0.0, True), (1e6, False)])
+def test_scores_out_of_reach_are_sums_of_all_their_parts(n_words, score, is_lost):
+    """Their digits are those of a number of words times the largest, and they are none of them."""
+    unary = np.zeros((n_words, 2))
+    unary[:2, 0], unary[0, 1] = [4e9, score - 4e9], score + 200.0
+    p = pt.LinearChain(unary, np.where(np.eye(2) > 0, 0.0, -np.inf))
+    for asked in (lambda: p.max_marginals.unary.sum(), lambda: p.k_best(2)[1][1] * n_words):
+        if is_lost:
+            with pytest.raises(ValueError, match="lost in rounding"):
+                asked()
+        else:
+            assert asked() >= n_words * score
+
+
 LARGEST = np.finfo(np.float64).max
 
 

@@ -254,6 +254,9 @@ BAD_INPUT = {
     "pairwise has 1 sentences; expected 2": lambda: pt.LinearChain(
         [np.zeros((1, 2)), np.zeros((1, 2))], [np.zeros((2, 2))]
     ),
+    "pairwise is a list of arrays with [2, 3] axes for a batch": lambda: pt.LinearChain(
+        [np.zeros((2, 2)), np.zeros((2, 2))], [np.zeros((2, 2)), np.zeros((1, 2, 2))]
+    ),
     "more parts than can be counted": lambda: Chains([2**31] * 2, 2**31, shared=False),
     "scores has shape (3,); expected (8,)": lambda: pt.LinearChain.from_flat(
         Chains([2], 2, shared=True), np.zeros(3)

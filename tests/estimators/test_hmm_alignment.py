@@ -151,16 +151,17 @@ def chain_counts(model, source, target):
     return words, jumps, starts, departures
 
 
-def test_expected_counts():
+@pytest.mark.parametrize("reach", [3, 12])
+def test_expected_counts(reach):
     from partita.kernels.bitext import hmm_steps as hmm_alignment_steps
 
     rng = np.random.default_rng(1)
-    model = random_model(rng, reach=3)
+    model = random_model(rng, reach=reach)
     # Four places at a time, and tiles of eight and sixteen.
     sizes = [(2, 3), (5, 5), (9, 4), (5, 2), (17, 2), (25, 1)]
     source, target = random_pairs(rng, sizes)
     words, jumps, starts, departures = chain_counts(model, source, target)
-    counts = np.zeros(7), np.zeros((26, 26)), np.zeros(4)
+    counts = np.zeros(2 * reach + 1), np.zeros((26, 26)), np.zeros(reach + 1)
     cells = model.table.cells(source, target)
     ends = np.cumsum([0, *((n + 1) * m for n, m in sizes)])
     n_source, n_target = np.array(sizes).T

@@ -442,13 +442,15 @@ def rules_by_definition(source, target, links, limits):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_rules_are_those_of_the_definition(seed):
+    """Some words of either side have one partner, others none, and now and then one has two."""
     rng = np.random.default_rng(seed)
-    n, m = 5, 5
-    links = sorted({(int(rng.integers(n)), int(rng.integers(m))) for _ in range(5)})
-    source, target = list(range(10, 10 + n)), list(range(20, 20 + m))
-    limits = RuleLimits(longest_phrase=4, most_symbols=4)
-    found = {(rule.source, rule.target) for rule in extract(source, target, links, limits)}
-    assert found == rules_by_definition(source, target, links, limits)
+    for n, m, n_links in [(5, 5, 5), (5, 7, 4), (7, 6, 5), (6, 6, 3)]:
+        links = set(zip(rng.permutation(n)[:n_links], rng.permutation(m)[:n_links], strict=True))
+        links |= {(rng.integers(n), rng.integers(m)) for _ in range(seed % 2)}
+        source, target = list(range(10, 10 + n)), list(range(20, 20 + m))
+        limits = RuleLimits(longest_phrase=n - 1, most_symbols=4)
+        found = {(r.source, r.target) for r in extract(source, target, sorted(links), limits)}
+        assert found == rules_by_definition(source, target, links, limits)
 
 
 def test_phrases_without_links():

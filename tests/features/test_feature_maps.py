@@ -1,5 +1,7 @@
 """Feature maps are linear maps: against dense matrices, and each operation the other's adjoint."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,7 +19,9 @@ from partita.features import (
     tag_features,
     tag_parts,
 )
+from partita.features.segments import role_counts, role_sums
 from partita.structures.chains import Chains
+from partita.structures.segments import SegmentChains
 
 WIDTHS = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 20, 33, 45] if HAS_ALL_SIZES else [1, 5, 17]
 quick = settings(deadline=None, max_examples=100 if IS_COMPILED else 10)
@@ -92,6 +96,33 @@ def test_adjointness(seed, n_tags, n_sentences, valued, shared):
     gradient = rng.normal(size=features.n_parts)
     left, right = features.scores(weights) @ gradient, weights @ features.gradient(gradient)
     np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("blocks", [(0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)])
+def test_roles_of_words_in_segments_by_definition(blocks):
+    """For each segment of each sentence, whatever its length; and the transpose of that."""
+    rng = np.random.default_rng(0)
+    sets, n_tags = SegmentChains([4, 1, 6, 3], 3, 2), 2
+    n_blocks = max(blocks) + 1
+    roles = rng.normal(size=(int(sets.n_words.sum()), n_blocks, n_tags))
+    scores = rng.normal(size=sets.n_parts)
+    sums, counts, begin = np.zeros(sets.n_parts), np.zeros_like(roles), 0
+    for n, start in zip(sets.n_words, sets.part_offsets[:-1], strict=True):
+        for first, length in itertools.product(range(n), range(1, 4)):
+            if first + length > n:
+                continue
+            part = start + (first * 3 + length - 1) * n_tags
+            own = slice(part, part + n_tags)
+            for word in range(first, first + length):
+                role = 3 if length == 1 else 0 if word == first else 1
+                role = 2 if length > 1 and word == first + length - 1 else role
+                sums[own] += roles[begin + word, blocks[role]]
+                counts[begin + word, blocks[role]] += scores[own]
+        begin += n
+    found = role_sums(sets, roles.reshape(begin, -1), blocks)
+    np.testing.assert_allclose(found, sums, rtol=0, atol=1e-12)
+    found = role_counts(sets, np.where(sums != 0, scores, np.nan), blocks)
+    np.testing.assert_allclose(found, counts.reshape(begin, -1), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("shared", [True, False])

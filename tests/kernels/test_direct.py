@@ -13,7 +13,10 @@ from partita.kernels.bitext.model1 import without_partner
 from partita.kernels.chains.lattices import word_sums
 from partita.kernels.chains.scaled import log_scale
 from partita.kernels.forests.order import is_sound
+from partita.kernels.simd.small_matrix import padded_width
 from partita.kernels.simd.wide import narrow, widen
+from partita.kernels.spanning.elimination import Square
+from partita.kernels.spanning.lone import read
 from partita.kernels.trees.reachability import clear_impossible
 from partita.kernels.underflow import SAFE
 from partita.structures.tree_checks import are_trees
@@ -83,16 +86,59 @@ def test_words_that_agree_on_everything_have_nothing_left():
     assert one.tolist() == two.tolist() == [[0.0], [above]]
 
 
-@pytest.mark.parametrize(("score", "is_safe"), [(-np.inf, True), (-800.0, False)])
-def test_one_weight_that_is_lost_makes_the_bound_stricter(score, is_safe):
-    """Outside values between SAFE / GROWTH^n and SAFE will do only where no weight became 0."""
+UNLIKELY = 1.0 - np.log(SAFE)
+
+
+def sibling_tree(score):
     arcs, siblings = np.zeros((3, 3)), np.zeros((3, 3, 3))
-    # Words prefer each other to the root, so that trees are unlikely beside the best of each word.
-    arcs[0] = 1.0 - np.log(SAFE)
-    siblings[0, 1, 2] = score
-    p = pt.SiblingTree(arcs, siblings)
+    arcs[0], siblings[0, 1, 2] = UNLIKELY, score
+    return pt.SiblingTree(arcs, siblings)
+
+
+def projective_tree(score):
+    arcs = np.zeros((4, 4))
+    arcs[0], arcs[1, 3] = UNLIKELY, score
+    return pt.ProjectiveTree(arcs)
+
+
+def constituency_tree(score):
+    """The best span stands in two trees, each with another that is unlikely."""
+    spans = np.zeros((4, 4))
+    spans[2, 3] = spans[0, 2] = UNLIKELY
+    spans[1, 2], spans[1, 3] = score, -np.inf
+    return pt.ConstituencyTree(spans)
+
+
+@pytest.mark.parametrize("make", [sibling_tree, projective_tree, constituency_tree])
+@pytest.mark.parametrize(("score", "is_safe"), [(-np.inf, True), (-800.0, False)])
+def test_one_weight_that_is_lost_makes_the_bound_stricter(make, score, is_safe):
+    """Outside values between SAFE / GROWTH^n and SAFE will do only where no weight became 0.
+
+    Words prefer each other to the root, so that trees are unlikely beside the best of each word.
+    """
+    p = make(score)
+    unsafe = p.inference.state[1]
+    n_unsafe = 0 if unsafe is None else len(getattr(unsafe, "sentences", unsafe))
+    assert n_unsafe == (not is_safe)
+    # All trees have as many parts.
+    n_parts = p.structures.counts(p.best.structures).sum()
+    np.testing.assert_allclose(p.inference.marginals.sum(), n_parts, atol=1e-12)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize(("times", "is_safe"), [(0.1, True), (1.5, False)])
+def test_the_outside_value_of_one_arc_is_enough_to_doubt(side, times, is_safe):
+    """To the left or to the right: that of the root's arc is the half of it, and within bounds."""
+    words = np.arange(1, 5)[::side]
+    arcs = np.full((5, 5), -np.inf)
+    arcs[0] = 0.0
+    for place, word in enumerate(words):
+        arcs[words[place + 1 :], word] = 0.0
+    # The end of the sentence would hang on the root, but only one word may.
+    arcs[words[1:], words[0]] = -np.log(times * SAFE), -np.inf, -np.inf
+    p = pt.SiblingTree(arcs, np.zeros((5, 5, 5)), single_root=True)
     assert p.inference.state[1].tolist() == ([] if is_safe else [0])
-    np.testing.assert_allclose(p.marginals.arcs[:, 1:].sum(axis=0), 1.0, atol=1e-12)
+    np.testing.assert_allclose(p.log_partition, np.log(2.0 / SAFE / times), rtol=1e-14)
 
 
 def test_a_sum_too_small_to_be_certain_of_is_reported():
@@ -132,6 +178,33 @@ def test_words_of_the_empty_word_have_no_partner_all_of_them():
     assert without_partner(values.reshape(-1), *shape, partners, words) == 2
     assert partners.tolist() == [0, 0, -1]
     assert words.tolist() == [4, 5, -1]
+
+
+def test_words_of_a_source_word_that_are_not_the_strongest_have_no_partner():
+    """Two pairs; the first word of the second one has three target words, the empty word one."""
+    first = np.array([[0.1, 0.2], [0.9, 0.8]])
+    second = np.array([[0.1, 0.1, 0.1, 0.9], [0.5, 0.6, 0.7, 0.1], [0.4, 0.3, 0.2, 0.0]])
+    values = np.concatenate([first.reshape(-1), second.reshape(-1)])
+    partners, words = np.full(6, -1), np.full(6, -1)
+    source, target = np.array([8, 7, 9]), np.array([10, 11, 20, 21, 22, 23])
+    shape = (source, np.array([0, 1, 3]), target, np.array([0, 2, 6]))
+    assert without_partner(values, *shape, partners, words) == 4
+    assert partners.tolist() == [8, 0, 7, 7, -1, -1]
+    assert words.tolist() == [11, 23, 20, 21, -1, -1]
+
+
+@pytest.mark.parametrize("n_words", [1, 2, 3, 4, 7])
+def test_what_is_no_arc_is_forbidden_before_arcs_are_counted(n_words):
+    """Whatever stands in the memory of a chart: nobody would see which numbers it adds."""
+    arcs = np.random.default_rng(0).normal(size=(n_words + 1, n_words + 1))
+    at = Square(n_words, uncompiled(padded_width)(n_words + 1), 1)
+    weights = np.full((n_words + 1, at.stride), 7.0)
+    uncompiled(read)(arcs.reshape(-1), at, weights.reshape(-1))
+    expected = np.full(weights.shape, -np.inf)
+    expected[:, : n_words + 1] = arcs
+    expected[:, 0] = -np.inf
+    np.fill_diagonal(expected, -np.inf)
+    np.testing.assert_array_equal(weights, expected)
 
 
 def test_without_source_words_everything_is_of_the_empty_word():

@@ -81,6 +81,16 @@ def test_loss_and_slopes_of_a_sum(case):
     close(gradient, expected)
 
 
+def test_weights_multiply_slopes_of_any_size():
+    expectation = GeneralizedExpectation([0.25, 0.5])
+    totals = np.array([1.0, 3.0, 4.0, 4.0])
+    loss, slope = expectation.loss(totals)
+    assert (np.abs(slope) != 1.0).all()
+    total, [found, _] = (0.25 * expectation + Likelihood()).loss([totals, np.ones(1)])
+    assert total == 0.25 * loss + 1.0
+    np.testing.assert_array_equal(found, 0.25 * slope)
+
+
 def test_a_term_that_is_switched_off_contributes_nothing():
     objective = Likelihood() + 0.0 * Entropy()
     loss, slopes = objective.loss([np.array([1.0]), np.array([np.inf])])

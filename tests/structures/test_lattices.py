@@ -146,6 +146,12 @@ def test_the_smallest_lattice_of_its_sentences():
     assert lattice.n_choices == 4
 
 
+def test_states_are_counted_whatever_the_arcs_offer():
+    lattice = WordLattice([(0, 1, [k]) for k in range(4)], [1])
+    assert lattice.n_states == 2
+    assert lattice.is_final.tolist() == [False, True]
+
+
 @pytest.mark.parametrize(
     "arcs, final, message",
     [

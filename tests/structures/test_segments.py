@@ -118,6 +118,12 @@ def test_rows_of_any_number_of_cells():
         assert_both_paths_agree([random_scores(n, longest, n_tags) for n in (1, 2, 9, 3)])
 
 
+@pytest.mark.parametrize("n_tags", [4, 12, 16, 20, 21, 24, 25, 45, 50])
+def test_rows_of_as_many_tags_as_registers_hold(n_tags):
+    """Products take 24 columns at once, then 12, then 4."""
+    assert_both_paths_agree([random_scores(n, 2, n_tags) for n in (3, 1, 4)])
+
+
 def test_sums_that_grow_and_fall_are_scaled():
     """Beyond what doubles hold, with segments that go across the boundaries where that happens."""
     nothing = np.zeros((3, 3))

@@ -75,8 +75,10 @@ def test_passes_go_up_until_nothing_moves():
     assert seen[-1][1] == 0 < seen[0][1]
 
 
-def test_the_two_that_lose_least_are_merged_first():
-    sentences, n_classes = text(), 5
+@pytest.mark.parametrize("n_classes", [2, 5, 8])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_two_that_lose_least_are_merged_first(n_classes, seed):
+    sentences = text(seed)
     words, found = learnt(sentences, n_classes)
     groups = {its: {its} for its in range(n_classes)}
     classes = dict(zip(words.values, found.classes.tolist(), strict=True))

@@ -27,7 +27,7 @@ import numpy as np
 from tools.mutation.mutants import Mutant
 
 AREAS = ("kernels", "structures", "distribution", "objectives")
-ESTIMATORS = ("model1", "hmm_alignment", "translator", "proposals")
+ESTIMATORS = ("model1", "hmm_alignment", "translator", "proposals", "tags_at_once")
 """Whose tests are the first to pass some kernels."""
 TESTS = [
     *(f"src/partita/{area}" for area in AREAS),
@@ -38,7 +38,7 @@ TESTS = [
         for name in ("scaling", "optimisers", "chain_steps", "mini_batches")
     ),
     *(f"tests/estimators/test_{name}.py" for name in ESTIMATORS),
-    "tests/text/test_neighbour_classes.py",
+    *(f"tests/text/test_{name}.py" for name in ("neighbour_classes", "templates")),
     "tests/evaluation/test_bleu.py",
 ]
 ROOT = Path(__file__).parents[2]

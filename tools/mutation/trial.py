@@ -24,11 +24,15 @@ from tools.mutation.forks import Lines, forked, limit, passes, traced
 from tools.mutation.mutants import Mutant, mutants
 
 SOURCES = Path(partita.__file__).parent
-EMITTERS = ("kernels/jit.py", "kernels/cache.py", "kernels/simd/prefetch.py")
+EMITTERS = (
+    *(f"kernels/{name}.py" for name in ("cache", "collecting", "commonest", "jit", "linking")),
+    "kernels/simd/prefetch.py",
+)
 """Files whose functions speak to the compiler, which is switched off here."""
 PREFIXES = (
     *("_emit", "_lower", "_type", "_spread", "_define", "define", "emit", "_is_places"),
     *("_addresses", "_check", "_compiled", "_LanesModel", "_MaskModel", "_address"),
+    *("_EightM", "_is_single", "_operands", "_called"),
 )
 
 

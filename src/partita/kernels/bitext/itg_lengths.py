@@ -101,7 +101,6 @@ def inside(links, deletions, insertions, rules, longest, charts, deleted):
             deleted[s, t] = product
             if t < n:
                 product *= deletions[t]
-            X[s, t, : longest + 1] = 0.0
             C[s, t, : longest + 1] = 0.0
             D[s, t, : longest + 1] = 0.0
             for middle in range(s + 1, t):
