@@ -34,6 +34,8 @@ class ConstituencyTrees(StepStructures):
     tree from the top down and from left to right; a caller's rows may come in any order.
     """
 
+    reads_unused = False
+
     def __init__(self, n_words: ArrayLike, n_labels: int | None = None) -> None:
         self.n_labels = n_labels
         labels = () if n_labels is None else (n_labels,)
@@ -120,9 +122,10 @@ class ConstituencyTrees(StepStructures):
         if self.n_labels is None:
             return self._infer_spans(scores)
         spans, shares = np.empty(self._plain.n_parts), np.empty(self.n_parts)
-        span_labels.sum_labels(scores, self.n_labels, spans, shares)
+        shape = self.n_words, self._plain.part_offsets, self.n_labels
+        span_labels.sum_labels(scores, *shape, spans, shares)
         inner = self._plain.infer(spans)
-        label_kernels.spread(inner.marginals, self.n_labels, shares)
+        span_labels.spread(inner.marginals, *shape, shares)
         return Inference(inner.log_partition, shares, (spans, inner))
 
     def covariance_product(
@@ -143,11 +146,11 @@ class ConstituencyTrees(StepStructures):
         """The best tree, with the best label on each span."""
         row_offsets = offsets(2 * self.n_words - 1)
         rows, best = np.empty((row_offsets[-1], 2), dtype=np.int64), np.empty(self.n_sentences)
-        labelled = scores.reshape(-1, self.n_labels or 1)
-        cky_best.best_trees(
-            scores if self.n_labels is None else labelled.max(axis=1),
-            self._plain.part_offsets, self.n_words, self._order, row_offsets, rows, best,
-        )  # fmt: skip
+        shape, spans = (self.n_words, self._plain.part_offsets), scores
+        if self.n_labels is not None:
+            spans = np.empty(self._plain.n_parts)
+            span_labels.best_labels(scores, *shape, self.n_labels, spans)
+        cky_best.best_trees(spans, *shape[::-1], self._order, row_offsets, rows, best)
         trees = pieces(rows, row_offsets)
         if self.n_labels is not None:
             each = zip(trees, self.split_arrays(scores)[0], strict=True)

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from partita.kernels.jit import borrowing
+from partita.kernels.simd.eight import EIGHT, all_eight, halves, load_eight, store_eight
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
@@ -69,8 +70,15 @@ def share_out(scores, first, n_values, shares):
         for k in range(first, end):
             shares[k] = 0.0
         return highest
-    sums, rest = broadcast(0.0), 0.0
-    for k in range(first, whole, N_LANES):
+    wide = first + n_values - n_values % EIGHT
+    eights, rest = all_eight(0.0), 0.0
+    for k in range(first, wide, EIGHT):
+        eight = exponential(load_eight(scores, k) - highest)
+        eights = eights + eight
+        store_eight(shares, k, eight)
+    low, high = halves(eights)
+    sums = low + high
+    for k in range(wide, whole, N_LANES):
         value = exponential(load(scores, k) - highest)
         sums = sums + value
         store(shares, k, value)
@@ -78,10 +86,14 @@ def share_out(scores, first, n_values, shares):
         shares[k] = exponential(scores[k] - highest)
         rest += shares[k]
     all_of_them = total(sums) + rest
-    for k in range(first, whole, N_LANES):
-        store(shares, k, load(shares, k) / all_of_them)
+    # One division for all, since each takes as long as half an exponential.
+    inverse = 1.0 / all_of_them
+    for k in range(first, wide, EIGHT):
+        store_eight(shares, k, load_eight(shares, k) * inverse)
+    for k in range(wide, whole, N_LANES):
+        store(shares, k, load(shares, k) * inverse)
     for k in range(whole, end):
-        shares[k] /= all_of_them
+        shares[k] *= inverse
     return highest + math.log(all_of_them)
 
 
