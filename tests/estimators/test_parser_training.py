@@ -156,6 +156,22 @@ def test_a_signal_while_labels_are_learnt_keeps_the_first_pass(monkeypatch):
     assert parser.training_.n_iterations == 2
 
 
+def test_a_second_model_that_is_broken_off_leaves_the_first(monkeypatch):
+    class InTheSecond(Signalled):
+        def advance(self, share):
+            if self.n_shown == 3 and 0.4 < share < 1:
+                os.kill(os.getpid(), signal.SIGINT)
+                self.n_shown += 1
+
+    few = {**SMALL, "batch_sentences": 2, "labels": False, "max_iterations": 2}
+    display = InTheSecond(monkeypatch)
+    parser = DependencyParser(**{**few, "n_models": 2}).fit(made(30))
+    assert display.n_shown == 4
+    assert parser.training_.interrupted
+    alone = DependencyParser(**few).fit(made(30))
+    np.testing.assert_array_equal(parser.weights_, alone.weights_)
+
+
 def test_the_second_signal_ends_a_parser_at_once(monkeypatch):
     display = Signalled(monkeypatch, 1, 2)
     with pytest.raises(KeyboardInterrupt):

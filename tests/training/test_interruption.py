@@ -88,6 +88,32 @@ def test_a_pass_that_is_broken_off_is_dropped(optimiser, n_threads):
     assert result.loss == expected.loss
 
 
+@pytest.mark.parametrize("keeping", ["model", "best", "checkpoint"])
+@pytest.mark.parametrize("optimiser", [SGD(), AdaGrad(average_from=1), Adam()])
+def test_mini_batches_leave_the_model_before_the_pass(optimiser, keeping, tmp_path):
+    """They write over the state, of which a run keeps what it needs, as it needs it."""
+    batches, judged = chain_batches(), []
+    corpus, plain = SignallingCorpus(batches), MemoryCorpus(Likelihood(), batches)
+    corpus.signal_at = 2 * len(batches) + len(batches) // 2
+    options = {
+        "model": {},
+        "best": {"held_out": lambda weights: -len(judged) - (judged.append(weights) or 0)},
+        "checkpoint": {"checkpoint": tmp_path / "run"},
+    }[keeping]
+    result = train(corpus, optimiser, penalty=PENALTY, **options)
+    assert (result.interrupted, result.n_iterations) == (True, 2)
+    two, three = (
+        train(plain, replace(optimiser, n_iterations=n), penalty=PENALTY).weights.tobytes()
+        for n in (2, 3)
+    )
+    assert result.weights.tobytes() == two
+    if keeping == "checkpoint":
+        same = replace(optimiser, n_iterations=3)
+        corpus.signal_at = -1
+        resumed = train(corpus, same, penalty=PENALTY, resume=True, **options)
+        assert resumed.weights.tobytes() == three
+
+
 def test_sigterm_is_like_ctrl_c():
     corpus = SignallingCorpus(chain_batches())
     corpus.signal_at, corpus.number = 20, signal.SIGTERM

@@ -29,6 +29,8 @@ class RunPlan:
     """See `build_corpus`; 1 where a gradient of its own for each shard would cost too much."""
     is_needed: bool = False
     """Whether the model is worthless without; see `train`."""
+    is_extra: bool = False
+    """Whether the model does without if it is interrupted; see `train`."""
 
 
 def learn(
@@ -93,6 +95,7 @@ def run(
         log=numbered(options.log, stage),
         progress=options.progress,
         is_needed=way.is_needed,
+        is_extra=way.is_extra,
     )
 
 

@@ -44,6 +44,8 @@ class Run:
     """Those with the smallest loss on held-out data, where there are such data."""
     best_held_out: float = float("inf")
     best_iteration: int = 0
+    model: FloatArray | None = None
+    """What to use if the iteration that follows, which may write over the state, is broken off."""
 
     @property
     def seconds(self) -> float:

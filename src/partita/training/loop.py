@@ -115,6 +115,8 @@ class Loop:
     display: Display = field(default_factory=NoDisplay)
     is_needed: bool = False
     """Whether the first iteration is made whatever signal came; see `train`."""
+    is_extra: bool = False
+    """Whether the model is of no use if the run is interrupted; see `train`."""
 
     def run(self, weights: FloatArray) -> TrainingResult:
         """From the weights, or from the checkpoint, to the end."""
@@ -183,6 +185,7 @@ class Loop:
                 with unbroken(self.is_needed and not run.history):
                     break_if_interrupted()
                     # One assignment: an iteration that is broken off leaves the run before it.
+                    run = self._kept(run)
                     run = self._advanced(run)
                 log.iteration(run.history[-1])
                 self.display.show(run.history[-1])
@@ -206,16 +209,29 @@ class Loop:
         # The first weights may be those of a good model, which training need not improve.
         return replace(run, best_weights=weights, best_held_out=self._judged(weights))
 
+    def _kept(self, run: Run) -> Run:
+        """With all that is needed of it should the next iteration be broken off.
+
+        Only a checkpoint needs the whole state, which takes more memory than anything else.
+        """
+        is_safe = self.outputs.checkpoint is not None or run.best_weights is not None
+        if is_safe or self.is_extra:
+            return run
+        return replace(run, model=self.optimiser.model(run.state))
+
     def _advanced(self, run: Run) -> Run:
         """One iteration further, judged on held-out data."""
         began = time.perf_counter()
-        state = self.optimiser.step(self.problem, run.state)
+        given = run.state
+        if self.outputs.checkpoint is not None:
+            given = self.optimiser.apart(self.problem, given)
+        state = self.optimiser.step(self.problem, given)
         # Only a judge wants to see the model of every pass.
         model = state.weights if self.held_out is None else self.optimiser.model(state)
         held_out = self._judged(model)
         seconds = run.seconds + time.perf_counter() - began
         record = Record(state.iteration, state.loss, state.gradient_norm, held_out, seconds)
-        run = replace(run, state=state, history=(*run.history, record))
+        run = replace(run, state=state, history=(*run.history, record), model=None)
         if held_out < run.best_held_out:
             return replace(
                 run, best_weights=model, best_held_out=held_out, best_iteration=state.iteration
@@ -241,8 +257,9 @@ class Loop:
         return self.optimiser.reason_to_stop(self.problem, run.state)
 
     def _best(self, run: Run) -> FloatArray:
-        if run.best_weights is not None:
-            return run.best_weights
+        for found in (run.best_weights, run.model):
+            if found is not None:
+                return found
         return self.optimiser.model(run.state)
 
     def _about(self) -> dict[str, Any]:

@@ -100,6 +100,25 @@ def padded(vector: Array) -> FloatArray:
     return copy
 
 
+def padded_whole(vector: FloatArray) -> FloatArray:
+    """The `padded` array that a vector is the beginning of; such a copy where it is of none.
+
+    >>> whole = np.zeros(16)
+    >>> padded_whole(whole[:9]) is whole, padded_whole(np.zeros(9)).shape
+    (True, (16,))
+    """
+    whole = vector if vector.base is None else vector.base
+    is_it = (
+        isinstance(whole, np.ndarray)
+        and whole.shape == (padded_size(len(vector)),)
+        and whole.dtype == vector.dtype
+        and whole.ctypes.data == vector.ctypes.data
+        and whole.flags.c_contiguous
+        and whole.flags.writeable
+    )
+    return whole if is_it else padded(vector)
+
+
 def padded_size(size: int) -> int:
     """The number of weights in whole blocks that hold so many.
 

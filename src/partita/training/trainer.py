@@ -36,6 +36,7 @@ def train(
     progress: bool | Display | None = None,
     about: Mapping[str, Any] | None = None,
     is_needed: bool = False,
+    is_extra: bool = False,
 ) -> TrainingResult:
     """Weights that minimise the objective of a corpus plus a penalty.
 
@@ -72,6 +73,9 @@ def train(
     is_needed
         Whether a model of several runs is worthless without this one: then its first iteration is
         made whatever signal came, before it or in it.
+    is_extra
+        Whether a model of several runs does without this one if it is interrupted: then nothing is
+        kept of the weights before an iteration, and those that it was broken off at are returned.
 
     Where the checkpoint or the log can no longer be written, the run goes on without, and its
     reason says so. Ctrl-C and SIGTERM end the run, which returns the best weights so far (see
@@ -100,7 +104,8 @@ def train(
     start = np.zeros(corpus.n_weights) if weights is None else np.array(weights, dtype=np.float64)
     outputs = Outputs(checkpoint, checkpoint_seconds, resume, log, about or {})
     display = choose_display(progress)
-    loop = Loop(problem, optimiser or default, held_out, patience, outputs, display, is_needed)
+    rest = held_out, patience, outputs, display, is_needed, is_extra
+    loop = Loop(problem, optimiser or default, *rest)
     return loop.run(start)
 
 

@@ -35,6 +35,7 @@ from partita.estimators.parsing.learning import (
 from partita.estimators.parsing.material import FEW_CROSSING, TREE, TreeMaterial, trees_of
 from partita.estimators.parsing.model import ParserModel
 from partita.estimators.parsing.projective import may_be_projective
+from partita.estimators.runs import RunPlan
 from partita.estimators.supervision import Known
 from partita.text.markers import with_markers
 from partita.text.tree_words import NAMES, read_tree_words
@@ -69,11 +70,11 @@ def fit_from_files(
         judge = None if held_out is None else held_out_trees(model, held_out)
         start = first_weights(options, model)
 
-        def learnt(each: "DependencyParser", stage: int) -> TrainingResult:
+        def learnt(each: "DependencyParser", way: RunPlan, stage: int) -> TrainingResult:
             encoder = _ArcEncoder(reader, dataclasses.replace(plain, seed=each.seed), model)
             about = (reader, model, each.seed, each.batch_sentences, each.course())
             stored = blocks.batches(encoder, about, stage)
-            return learn_stored(stored, each.course(), each.way(), start, judge, stage=stage)
+            return learn_stored(stored, each.course(), way, start, judge, stage=stage)
 
         training, stage = averaged(options, learnt)
         facts: dict[str, Cell] = {

@@ -188,19 +188,20 @@ def _trained(
     """
     judge = None if held_out is None else held_out_trees(prepared.model, held_out)
     start = first_weights(options, prepared.model)
-    first = lessons_of(options, prepared)
-    stages = n_stages(first, start)
+    ready = [lessons_of(options, prepared)]
+    stages = n_stages(ready[0], start)
 
-    def learnt(each: "DependencyParser", stage: int) -> TrainingResult:
-        lessons = first if stage == 1 else lessons_of(each, prepared)
-        return learn(lessons, each.way(), start, judge, first_stage=stage)
+    def learnt(each: "DependencyParser", way: RunPlan, stage: int) -> TrainingResult:
+        # Those of the first run are given away, so that nothing is left of them in the next one.
+        lessons = ready.pop() if stage == 1 else lessons_of(each, prepared)
+        return learn(lessons, way, start, judge, first_stage=stage)
 
     return averaged(options, learnt, stages)
 
 
 def averaged(
     options: "DependencyParser",
-    learnt: Callable[["DependencyParser", int], TrainingResult],
+    learnt: Callable[["DependencyParser", RunPlan, int], TrainingResult],
     stages: int = 1,
 ) -> tuple[TrainingResult, int]:
     """The last of some runs, of a number of stages each, with the mean of the weights of all."""
@@ -209,7 +210,8 @@ def averaged(
     last: TrainingResult | None = None
     for number in range(n_models):
         each = dataclasses.replace(options, seed=options.seed + number)
-        result = learnt(each, 1 + number * stages)
+        way = dataclasses.replace(each.way(), is_extra=n_whole > 0)
+        result = learnt(each, way, 1 + number * stages)
         last = result if last is None else result.after(last)
         # A model that was broken off would only spoil the mean of the whole ones.
         if n_whole == 0:

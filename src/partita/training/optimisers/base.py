@@ -19,8 +19,8 @@ Function = Callable[[FloatArray], tuple[float, FloatArray]]
 class State(ABC):
     """Where an optimiser is: numbers, arrays and tuples of them, so that it can be stored.
 
-    A step makes a new state and changes nothing of the old one: whenever it is interrupted, the
-    old state is whole.
+    A step makes a new state, and may write over the arrays of the one that it is given: what is to
+    stay whole whenever a step is interrupted is kept `apart`.
     """
 
     iteration: int
@@ -155,7 +155,11 @@ class Optimiser(ABC, Generic[S]):
 
     @abstractmethod
     def step(self, problem: Problem, state: S) -> S:
-        """One iteration further."""
+        """One iteration further; may write over the state."""
+
+    def apart(self, problem: Problem, state: S) -> S:
+        """The same state, with arrays of its own for `step` to write over, where it does."""
+        return state
 
     @abstractmethod
     def reason_to_stop(self, problem: Problem, state: S) -> str | None:
@@ -163,7 +167,10 @@ class Optimiser(ABC, Generic[S]):
 
     @abstractmethod
     def model(self, state: S) -> FloatArray:
-        """The weights to use: those of the state, unless the optimiser averages."""
+        """The weights to use: those of the state, unless the optimiser averages.
+
+        No step writes over them.
+        """
 
 
 ENDS = frozenset(["n_iterations", "gradient_tolerance", "loss_tolerance"])

@@ -23,7 +23,7 @@ from partita.training.interruption import break_if_interrupted
 from partita.training.mini_batches import mini_batches
 from partita.training.optimisers.base import Optimiser, Problem, State, share_of
 from partita.training.optimisers.schedules import InverseTime, Rate, as_rate
-from partita.training.support import padded
+from partita.training.support import padded, padded_size, padded_whole
 from partita.training.threads import in_threads
 
 
@@ -103,13 +103,27 @@ class Stochastic(Optimiser[StochasticState]):
     def start(self, problem: Problem, weights: FloatArray) -> StochasticState:
         """Nothing remembered; the loss is not known before the first pass."""
         _check(problem)
+        n_weights = len(weights)
         # Unlike np.zeros_like, np.zeros takes no memory before it is written to.
-        drift, *memory = (np.zeros(len(weights)) for _ in range(1 + self.n_memory))
-        unknown = float("inf")
-        return StochasticState(0, weights, unknown, unknown, 0, 0, drift, tuple(memory))
+        zeros = [np.zeros(padded_size(n_weights))[:n_weights] for _ in range(1 + self.n_memory)]
+        own, unknown = padded(weights)[:n_weights], float("inf")
+        return StochasticState(0, own, unknown, unknown, 0, 0, zeros[0], tuple(zeros[1:]))
+
+    def apart(self, problem: Problem, state: StochasticState) -> StochasticState:
+        """Copies of its vectors, three or four as long as the weights."""
+
+        def own(vector: FloatArray, is_zero: bool) -> FloatArray:
+            copy = np.zeros(padded_size(len(vector))) if is_zero else padded(vector)
+            return copy[: len(vector)]
+
+        vectors = state.weights, state.drift, *state.memory
+        # What nothing has been added to yet need not be read, and np.zeros takes memory when used.
+        are_zero = False, not state.n_averaged, *[not state.n_steps] * len(state.memory)
+        weights, drift, *memory = in_threads(own, vectors, are_zero, n_threads=problem.n_threads)
+        return replace(state, weights=weights, drift=drift, memory=tuple(memory))
 
     def step(self, problem: Problem, state: StochasticState) -> StochasticState:
-        """One pass over the corpus, its batches in an order of its own."""
+        """One pass over the corpus, its batches in an order of its own; writes over the state."""
         corpus = _check(problem)
         rng = np.random.default_rng([problem.seed, state.iteration])
         order = rng.permutation(len(corpus.batch_sizes)).tolist()
@@ -118,8 +132,8 @@ class Stochastic(Optimiser[StochasticState]):
             corpus, state.weights, state.iteration, problem.penalty,
             batches_per_step=self.batches_per_step,
         )  # fmt: skip
-        new = _padded(state, averages, corpus.n_threads)
-        vectors, method = _vectors(new), self.method()
+        weights, drift, *memory = map(padded_whole, (state.weights, state.drift, *state.memory))
+        vectors, method = _vectors(weights, drift, memory), self.method()
         n_steps, n_averaged, loss, squares, plan = state.n_steps, state.n_averaged, 0.0, 0.0, []
         for start in range(0, len(order), self.batches_per_step):
             chosen = order[start : start + self.batches_per_step]
@@ -131,19 +145,19 @@ class Stochastic(Optimiser[StochasticState]):
                 found = step(number)
                 loss, squares = loss + found[0], squares + found[1]
                 corpus.watcher((number + 1) / len(plan))
-        weights = new.weights[:n_weights]
+        weights, drift, *memory = (vector[:n_weights] for vector in (weights, drift, *memory))
         loss += mini.final_loss()
         loss += problem.penalty.smooth(weights) + problem.penalty.absolute(weights)
         return replace(
-            new,
+            state,
             iteration=state.iteration + 1,
             weights=weights,
             loss=loss,
             gradient_norm=float(np.sqrt(squares / (n_steps - state.n_steps))),
             n_steps=n_steps,
             n_averaged=n_averaged,
-            drift=new.drift[:n_weights],
-            memory=tuple(vector[:n_weights] for vector in new.memory),
+            drift=drift,
+            memory=tuple(memory),
             fall=state.loss - loss,
         )
 
@@ -178,9 +192,9 @@ class Stochastic(Optimiser[StochasticState]):
         return None
 
     def model(self, state: StochasticState) -> FloatArray:
-        """The average, where there is one."""
+        """The average, where there is one; a vector of its own."""
         if not state.n_averaged:
-            return state.weights
+            return state.weights.copy()
         average = state.drift / -state.n_averaged
         average += state.weights
         return average
@@ -275,23 +289,9 @@ def _check(problem: Problem) -> Corpus:
     return corpus
 
 
-def _vectors(state: StochasticState) -> updates.Vectors:
-    """What a step changes, of a padded state; nothing in place of what a method has no use for."""
-    squares, means = (*state.memory, np.zeros(0), np.zeros(0))[:2]
-    return updates.Vectors(state.weights, state.drift, squares, means)
-
-
-def _padded(state: StochasticState, averages: bool, n_threads: int) -> StochasticState:
-    """A state whose arrays a pass may overwrite, so that the old one stays whole."""
-    # Nobody looks at the drift of a pass that is not averaged.
-    kept = (state.weights, *state.memory, *[state.drift] * averages)
-    if state.n_steps:
-        weights, *others = in_threads(padded, kept, n_threads=n_threads)
-    else:
-        # What nothing has been added to yet need not be read, and np.zeros takes memory when used.
-        weights = padded(state.weights)
-        others = [np.zeros(len(weights)) for _ in kept[1:]]
-    memory, drift = others[: len(state.memory)], others[len(state.memory) :]
-    return replace(
-        state, weights=weights, memory=tuple(memory), drift=drift[0] if averages else state.drift
-    )
+def _vectors(
+    weights: FloatArray, drift: FloatArray, memory: Sequence[FloatArray]
+) -> updates.Vectors:
+    """What a step changes; nothing in place of what a method has no use for."""
+    squares, means = (*memory, np.zeros(0), np.zeros(0))[:2]
+    return updates.Vectors(weights, drift, squares, means)
