@@ -1,6 +1,7 @@
 """What all estimators have in common: scikit-learn's habits, copies, inputs, checks."""
 
 import copy
+import itertools
 import pickle
 
 import joblib
@@ -292,6 +293,63 @@ def test_tables_make_a_model():
         tables = {"start": start, "transition": transition, "emission": emission, **change}
         with pytest.raises(ValueError, match=message):
             HiddenMarkovTagger.from_tables(**tables, **names)
+
+
+def test_a_hidden_markov_model_starts_from_exactly_another():
+    """One step from there is the step by enumeration; its zeros stay where alpha is 0."""
+    start, transition = [1.0, 0.0], [[0.5, 0.5], [0.0, 1.0]]
+    emission = [[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]]
+    names = {"tags": ["rain", "sun"], "words": ["walk", "shop", "clean"]}
+    found = HiddenMarkovTagger.from_tables(start, transition, emission, **names)
+    sentences = [["walk", "clean", "shop"]] * 5 + [["clean", "clean", "walk"]] * 3
+    options = {"n_tags": 2, "min_count": 1, "progress": False, "warm_start": found}
+    still = HiddenMarkovTagger(alpha=0.0, max_iterations=1, **options).fit(sentences)
+    once = expectation_step(start, transition, emission, sentences, names["words"])
+    np.testing.assert_allclose(np.exp(still.log_start_), once[0], atol=1e-12)
+    np.testing.assert_allclose(np.exp(still.log_transitions_), once[1], atol=1e-12)
+    np.testing.assert_allclose(columns_of(still, names["words"]), once[2], atol=1e-12)
+    assert still.log_start_[1] == still.log_transitions_[1, 0] == -np.inf
+    free = HiddenMarkovTagger(max_iterations=1, **options).fit(sentences)
+    assert np.isfinite(free.log_start_).all()
+    # A word and a tag that the other model does not know.
+    wider = HiddenMarkovTagger(n_tags=3, alpha=0.0, min_count=1, max_iterations=1, progress=False)
+    wider.set_params(warm_start=found).fit([["walk", "talk"]] * 3)
+    assert wider.tags_ == ("rain", "sun", "T0")
+    assert wider.log_likelihood([["walk", "talk"]])[0] > np.log(0.5)
+    only = HiddenMarkovTagger.from_tables(start, [[1, 0], [0, 1]], [[1, 0, 0], [0, 0, 1]], **names)
+    with pytest.raises(ValueError, match=r"sentence 1 .*has probability 0 by warm_start"):
+        HiddenMarkovTagger(n_tags=2, alpha=0.0, min_count=1, warm_start=only).fit(
+            [["walk", "walk"], ["walk", "clean"]]
+        )
+    HiddenMarkovTagger(n_tags=2, min_count=1, warm_start=only).fit([["walk", "clean"]])
+
+
+def expectation_step(start, transition, emission, sentences, words):
+    """Probabilities after a step of expectation-maximisation, by enumeration."""
+    counts = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 3))
+    for sentence in sentences:
+        seen = [words.index(word) for word in sentence]
+        paths = list(itertools.product((0, 1), repeat=len(seen)))
+        chances = []
+        for path in paths:
+            chance = start[path[0]] * np.prod(
+                [emission[k][w] for k, w in zip(path, seen, strict=True)]
+            )
+            chances.append(
+                chance * np.prod([transition[a][b] for a, b in itertools.pairwise(path)])
+            )
+        for path, chance in zip(paths, np.array(chances) / sum(chances), strict=True):
+            counts[0][path[0]] += chance
+            for a, b in itertools.pairwise(path):
+                counts[1][a, b] += chance
+            for k, w in zip(path, seen, strict=True):
+                counts[2][k, w] += chance
+    return [count / count.sum(axis=-1, keepdims=True) for count in counts]
+
+
+def columns_of(tagger, words):
+    rows = [tagger.symbols_.numbers([word])[0] for word in words]
+    return np.exp(tagger.log_emissions_[rows]).T
 
 
 def test_hidden_markov_models_read_columns():

@@ -61,7 +61,7 @@ def fit_from_files(
         model = SegmentModel(spelling, described.features, wholes, options.roles)
         course = course_of(options.objective)
         knowing = partial(SegmentKnowledge.of, spelling)
-        encoder = TagEncoder(model, columns, described.lexicon, course, knowing)
+        encoder = TagEncoder(model, model.pieces, columns, described.lexicon, course, knowing)
         stored = blocks.batches(encoder, (model, columns, course))
         judge = None
         if held_out is not None:

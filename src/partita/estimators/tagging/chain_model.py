@@ -90,11 +90,19 @@ class ChainModel:
         most_words: int | None = None,
         *,
         most: int = CACHED_PARTS,
+        lone_tables: bool = True,
     ) -> Iterator[Piece]:
-        """The sentences from `first` on and before `last`, in pieces of `most` parts and words."""
+        """The sentences from `first` on and before `last`, in pieces of `most` parts and words.
+
+        Without `lone_tables`, sentences of one word have no transitions where a table is larger
+        than a piece: with a thousand tags it would take a million times what the word does.
+        """
         n_words = encoded.n_words[first:last]
         n_tags, shared = len(self.tags), encoded.transitions is None
-        n_tables = np.ones_like(n_words) if shared else n_words - 1
+        spares = shared and not lone_tables and n_tags**2 > most
+        n_tables = n_words - 1
+        if shared:
+            n_tables = np.minimum(n_tables, 1) if spares else np.ones_like(n_words)
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(encoded.n_words)])
         sizes = n_words * n_tags + n_tables * n_tags**2
         if most_words is not None:
@@ -102,7 +110,11 @@ class ChainModel:
             sizes = np.maximum(sizes, -(-n_words * most // most_words))
         for part in cut(sizes, most):
             sentences = range(first + part.start, first + part.stop)
-            chains = Chains(n_words[part.start : part.stop], n_tags, shared=shared)
+            # No other sentence is in a piece with one that has a table of more than a piece.
+            is_spared = spares and n_words[part.start] == 1
+            chains = Chains(
+                n_words[part.start : part.stop], n_tags, shared=shared and not is_spared
+            )
             begin, end = int(ends[sentences.start]), int(ends[sentences.stop])
             words = encoded.words[begin:end]
             steps = None

@@ -81,7 +81,8 @@ def fit_from_files(
         usual = usual_optimiser(options, model.tags, known, blocks.n_words, columns.words)
         most = most_words(options, usual, blocks.n_words)
         knowing = partial(TagKnowledge.of, model.tags)
-        encoder = TagEncoder(model, columns, described.lexicon, course, knowing, most)
+        pieces = partial(model.pieces, most_words=most, lone_tables=False)
+        encoder = TagEncoder(model, pieces, columns, described.lexicon, course, knowing)
         stored = blocks.batches(encoder, (model, columns, course, most))
         judge = None if held_out is None else held_out_lessons(model, held_out, columns.tags)
         way = RunPlan(options, options.chosen_optimiser(usual, l1=options.l1), options.penalty)
@@ -256,13 +257,13 @@ class TagEncoder:
     """The last pass: what sentences teach a model."""
 
     model: "ChainModel | SegmentModel"
+    pieces: Callable[[Any], Iterator[Piece]]
+    """How the model cuts encoded sentences into pieces to learn from."""
     columns: TagColumns
     lexicon: TagLexicon | None
     course: Course
     knowing: Callable[[list[list[str]], list[str]], Knowledge]
     """Makes knowledge of tags and places for messages."""
-    most_words: int | None = None
-    """Of a batch, where batches are to be smaller than they may be."""
 
     def __call__(self, block: BlockWords) -> Iterator[Batch]:
         """The batches of a block."""
@@ -276,15 +277,9 @@ class TagEncoder:
                 if len(chosen):
                     yield from self._lessons(words.chosen(chosen), [tags[k] for k in chosen], known)
 
-    def _pieces(self, words: Words) -> Iterator[Piece]:
-        model: Any = self.model
-        fewer = {} if self.most_words is None else {"most_words": self.most_words}
-        found: Iterator[Piece] = model.pieces(model.encoded(words), **fewer)
-        return found
-
     def _lessons(self, words: Words, tags: list[list[str]], known: Known) -> Iterator[Batch]:
         pieces: dict[Known, list[Any]] = {each: [] for each in Known}
-        pieces[known] = list(self._pieces(words))
+        pieces[known] = list(self.pieces(self.model.encoded(words)))
         knowledge = self.knowing(tags, [f"sentence {index}" for index in range(len(tags))])
         order = list(range(len(tags)))
         material = TagMaterial(tags, tags, order, [known] * len(tags), None)

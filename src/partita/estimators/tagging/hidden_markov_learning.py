@@ -87,6 +87,9 @@ def fit_hidden_markov(
     if options.start == "classes" and rows.is_plain:
         of_classes = partial(_of_classes, model.layout, others, end_to_end(words))
     starts = starts_of(options, model, tallies, of_classes)
+    if starts.given is not None and options.alpha == 0:
+        places = [material.where(index) for index in np.flatnonzero(~whole).tolist()]
+        _check_possible(model, others, starts.given, places)
     each = starts.sentence_weights(
         len(others.n_words), None if weights is None else weights[~whole]
     )
@@ -251,10 +254,26 @@ def starts_of(
         tallies,
         counts + layout.pseudo_counts(options.alpha),
         unlabelled_weight(options.unlabelled_weight, layout, tallies.n_others, counts),
-        None if start is None else _transferred(model, start),
+        None if start is None else _transferred(model, start, options.alpha),
         options.seed,
         of_classes,
     )
+
+
+def _check_possible(
+    model: HiddenMarkovModel, rows: SymbolRows, weights: FloatArray, places: Sequence[str]
+) -> None:
+    """Zeros of a model to start from would stay zeros for ever."""
+    for piece in model.pieces(rows):
+        scores = piece.features.scores(weights)
+        impossible = np.flatnonzero(piece.structures.infer(scores).log_partition == -np.inf)
+        if impossible.size:
+            place = places[piece.sentences[int(impossible[0])]]
+            raise ValueError(
+                f"{place} has probability 0 by warm_start; expected a model by which all sentences "
+                "are possible, since with alpha=0 its zeros stay zeros. Leave alpha above 0, or "
+                "the sentence out."
+            )
 
 
 def _of_classes(
@@ -295,24 +314,32 @@ def tags_to_start_from(options: "HiddenMarkovTagger") -> tuple[str, ...]:
     return () if options.warm_start is None else tuple(options.warm_start.tags_)
 
 
-def _transferred(model: HiddenMarkovModel, other: "HiddenMarkovTagger") -> FloatArray:
+def _transferred(model: HiddenMarkovModel, other: "HiddenMarkovTagger", alpha: float) -> FloatArray:
     """The probabilities of another model, for the tags and words that both have; noise elsewhere.
 
-    Every distribution sums to 1 again.
+    A distribution over what both have is the other's, to the last digit. What is impossible there
+    stays so where `alpha` is 0; pseudo-counts want all of it to be possible. Every distribution
+    sums to 1 again.
     """
     other._check_fitted()
     theirs = other.model_
-    table = np.full(model.layout.shape, NOISE / max(model.layout.n_symbols, 1))
+    table = np.full(model.layout.shape, -np.inf)
     start, transitions, emissions = model.layout.split(table)
+    is_known = np.zeros(table.shape)
+    known_start, known_transitions, known_emissions = model.layout.split(is_known)
     names = [name for name in model.tags.names if name in theirs.tags.names]
     here = np.array([model.tags.names.index(name) for name in names], dtype=np.int64)
     there = np.array([theirs.tags.names.index(name) for name in names], dtype=np.int64)
-    start[here] += np.exp(other.log_start_)[there]
-    transitions[here[:, None], here] += np.exp(other.log_transitions_)[there[:, None], there]
+    start[here], known_start[here] = other.log_start_[there], 1.0
+    transitions[here[:, None], here] = other.log_transitions_[there[:, None], there]
+    known_transitions[here[:, None], here] = 1.0
     symbols = {theirs.symbols.name(row): row for row in range(len(theirs.symbols))}
     for row in range(len(model.symbols)):
         found = symbols.get(model.symbols.name(row))
         if found is not None:
-            emissions[row, here] += np.exp(other.log_emissions_[found, there])
-    emissions *= model.layout.allowed
+            emissions[row, here] = other.log_emissions_[found, there]
+            known_emissions[row, here] = 1.0
+    is_new = is_known == 0.0 if alpha == 0 else table == -np.inf
+    table = np.where(is_new, NOISE / max(model.layout.n_symbols, 1), np.exp(table))
+    model.layout.split(table)[2][~model.layout.allowed] = 0.0
     return model.layout.maximise(table.ravel())

@@ -219,7 +219,8 @@ class HiddenMarkovTagger(ChainEstimator):
     )
     warm_start: "HiddenMarkovTagger | None" = option(
         None,
-        "a model whose probabilities expectation-maximisation starts from, see `from_tables`",
+        "a model whose probabilities expectation-maximisation starts from, see `from_tables`; "
+        "with alpha above 0 what is impossible by it gets a little probability, with 0 it stays so",
         metavar="MODEL",
         is_kept=False,
     )

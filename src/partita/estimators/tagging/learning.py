@@ -69,7 +69,7 @@ def fit_tagger(
     usual = usual_optimiser(options, tags, material.known, n_words, words.columns)
     most = most_words(options, usual, n_words)
     lessons = Lessons(
-        sorted_pieces(partial(model.pieces, encoded, most_words=most), material),
+        sorted_pieces(partial(model.pieces, encoded, most_words=most, lone_tables=False), material),
         knowledge,
         options.course(),
         _sample_weight(options, material, knowledge),
