@@ -30,7 +30,6 @@ from partita.kernels.chains.side_by_side import (
     groups,
     is_lone,
     largest_group,
-    n_slots,
     places_of,
     read_row,
     rows_of,
@@ -55,6 +54,7 @@ from partita.kernels.simd.eight import (
     select,
     store_eight,
 )
+from partita.kernels.simd.prefetch import prefetch_to_write
 from partita.kernels.simd.small_matrix import largest, weights
 from partita.kernels.underflow import SAFE
 
@@ -63,7 +63,7 @@ from partita.kernels.underflow import SAFE
 def read_table(scores, table, n_tags, matrix, transposed):
     """matrix = M and its transpose, zeros where there is no tag; returns the score taken out."""
     shift, stride = largest(scores, table, n_tags * n_tags), table_stride(n_tags)
-    for cell in range(n_slots(n_tags) * stride):
+    for cell in range(n_tags * stride):
         matrix[cell], transposed[cell] = 0.0, 0.0
     for i in range(n_tags):
         weights(scores, table + i * n_tags, n_tags, shift, matrix, i * stride)
@@ -84,10 +84,12 @@ def largest_scores(scores, places, n_tags, shift, ends):
 @borrowing
 def forward_word(scores, rows, n_tags, shift, inverse, sums, messages, alpha, ratio, values, cell):
     """Ratio and alpha of a word; returns c. Fills values = unary - shift unless it is None."""
-    read_row(scores, rows, n_tags, -np.inf, messages, ratio)
+    read_row(scores, rows, n_tags, messages, ratio)
     total = all_eight(0.0)
-    for j in range(0, n_slots(n_tags) * EIGHT, EIGHT):
+    for j in range(0, n_tags * EIGHT, EIGHT):
         value = load_eight(messages, ratio + j) - shift
+        prefetch_to_write(messages, ratio + j + n_tags * EIGHT)
+        prefetch_to_write(messages, alpha + j + n_tags * EIGHT)
         if values is not None:
             store_eight(values, cell + j, select(value > -np.inf, value, 0.0))
         value = exponential(value) * inverse
@@ -103,7 +105,7 @@ def forward(
     scores, places, alpha, third, n_tags, table, shift, ends, messages, values, scale, sums
 ):
     """Forward messages of a group; scale[t, lane] = c, 1 behind the end of a sentence."""
-    width, inverse = n_slots(n_tags) * EIGHT, all_eight(1.0)
+    width, inverse = n_tags * EIGHT, all_eight(1.0)
     for j in range(0, table_stride(n_tags) * EIGHT, EIGHT):
         store_eight(sums, j, all_eight(1.0))
     lengths, shifts, lone = load_eight(ends, 0), load_eight(shift, 0), is_lone(places)
@@ -126,8 +128,9 @@ def forward(
 @borrowing
 def backward_word(rows, n_tags, last, sums, messages, alpha, third, limit, out):
     """Gain and the unary marginals of a word; returns the larger of limit and beta."""
-    for j in range(0, n_slots(n_tags) * EIGHT, EIGHT):
+    for j in range(0, n_tags * EIGHT, EIGHT):
         inside, outside = alpha + j, load_eight(sums, j) + last
+        prefetch_to_write(messages, inside + third - n_tags * EIGHT)
         limit = maximum(limit, outside)
         store_eight(messages, inside + third, load_eight(messages, inside + 2 * third) * outside)
         store_eight(sums, j, load_eight(messages, inside) * outside)
@@ -142,7 +145,7 @@ def backward(places, alpha, third, n_tags, transposed, ends, messages, scale, su
     From the last word to the first: what a shorter sentence lacks is written to its last row,
     before what belongs there.
     """
-    width, most = n_slots(n_tags) * EIGHT, places[1][EIGHT - 1]
+    width, most = n_tags * EIGHT, places[1][EIGHT - 1]
     for j in range(0, table_stride(n_tags) * EIGHT, EIGHT):
         store_eight(sums, j, all_eight(0.0))
     lengths, limit, lone = load_eight(ends, 0), all_eight(0.0), is_lone(places)
@@ -215,7 +218,7 @@ def marginals(
     n_groups = groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells)
     n_table, stride, third = n_tags * n_tags, table_stride(n_tags), cells[n_groups]
     messages, scale = aligned(3 * third), aligned(largest_group(cells, n_groups))
-    matrix, transposed = np.empty(n_slots(n_tags) * stride), np.empty(n_slots(n_tags) * stride)
+    matrix, transposed = np.empty(n_tags * stride), np.empty(n_tags * stride)
     sums, shift = aligned(stride * EIGHT), np.empty(EIGHT)
     ends, limits = np.empty(EIGHT), np.empty(EIGHT)
     room = aligned(room_for_pairs(n_tags))

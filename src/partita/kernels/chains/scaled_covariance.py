@@ -18,10 +18,11 @@ import numpy as np
 
 from partita.kernels.chains.scaled import read_table
 from partita.kernels.chains.side_by_side import (
+    N_AHEAD,
+    ask_for_words,
     gather_eight,
     is_lone,
     largest_group,
-    n_slots,
     places_of,
     read_row,
     rows_of,
@@ -30,6 +31,7 @@ from partita.kernels.chains.side_by_side import (
     write_row,
 )
 from partita.kernels.chains.tiles import (
+    OVERRUN,
     messages_times_table,
     pair_sums,
     room_for_pairs,
@@ -45,18 +47,15 @@ from partita.kernels.simd.eight import (
     spread_eight,
     store_eight,
 )
-from partita.kernels.simd.prefetch import prefetch
-
-N_AHEAD, N_LINE = 2, 8
-"""Rows are fetched so many words before they are read; numbers in a line of the cache."""
+from partita.kernels.simd.prefetch import prefetch_to_write
 
 
 @lent
 def read_direction(direction, places, n_tags, out):
     """out[t, j, lane] = direction of tag j at word t; any finite number behind a sentence's end."""
     for t in range(places[1][EIGHT - 1]):
-        row = t * n_slots(n_tags) * EIGHT
-        read_row(direction, rows_of(places, t, n_tags), n_tags, 0.0, out, row)
+        row = t * n_tags * EIGHT
+        read_row(direction, rows_of(places, t, n_tags), n_tags, out, row)
 
 
 @lent
@@ -107,7 +106,7 @@ def times_lanes(messages, at, table, n_tags, out, to):
 @borrowing
 def n_stills(n_cells, n_tags):
     """Room for `still_sums` of the words whose messages have so many cells."""
-    return n_cells // n_slots(n_tags) * table_stride(n_tags)
+    return n_cells // n_tags * table_stride(n_tags)
 
 
 @lent
@@ -117,7 +116,7 @@ def still_sums(messages, start, first, end, moved, is_shared, n_tags, lone, stil
     M V is one table, or one for each lane. These sums come first, so that one table at a time has
     to stay in the cache.
     """
-    width, still = n_slots(n_tags) * EIGHT, table_stride(n_tags) * EIGHT
+    width, still = n_tags * EIGHT, table_stride(n_tags) * EIGHT
     for t in range(first, end):
         if is_shared:
             messages_times_table(
@@ -140,7 +139,7 @@ def left_messages(
     before, left,
 ):  # fmt: skip
     """before[t] = left[t-1] M + alpha[t-1] (M V); left[t] = alpha[t] v[t] + ratio[t] before[t]."""
-    width, still = n_slots(n_tags) * EIGHT, table_stride(n_tags) * EIGHT
+    width, still = n_tags * EIGHT, table_stride(n_tags) * EIGHT
     most, lone = places[1][EIGHT - 1], is_lone(places)
     clear(sums, still)
     still_sums(messages, alpha, 0, most - 1, moved, is_shared, n_tags, lone, stills)
@@ -152,6 +151,8 @@ def left_messages(
             )
         for j in range(0, width, EIGHT):
             moving = load_eight(sums, j)
+            prefetch_to_write(before, row + width + j)
+            prefetch_to_write(left, row + width + j)
             store_eight(before, row + j, moving)
             moving = load_eight(messages, alpha + 2 * third + row + j) * moving
             moving = fma(load_eight(messages, alpha + row + j), load_eight(values, row + j), moving)
@@ -165,7 +166,7 @@ def expectations(places, alpha, third, n_tags, messages, values, before, margina
     for k in range(EIGHT):
         t, expected = lengths[k] - 1, 0.0
         for j in range(n_tags):
-            place = (t * n_slots(n_tags) + j) * EIGHT + k
+            place = (t * n_tags + j) * EIGHT + k
             expected += marginals[starts[k] + t * n_tags + j] * values[place]
             expected += messages[alpha + third + place] * before[place]
         out[k] = expected
@@ -178,23 +179,16 @@ def right_word(
 ):  # fmt: skip
     """right of a word, and its part of the product, times `sign`."""
     # First p, then what becomes of it.
-    read_row(marginals, rows, n_tags, 0.0, right, cell)
-    for j in range(0, n_slots(n_tags) * EIGHT, EIGHT):
+    read_row(marginals, rows, n_tags, right, cell)
+    for j in range(0, n_tags * EIGHT, EIGHT):
         behind, value, inside = load_eight(sums, j), load_eight(values, cell + j), alpha + j
+        prefetch_to_write(right, cell + j - n_tags * EIGHT)
         gain, p = load_eight(messages, inside + third), load_eight(right, cell + j)
         moved = load_eight(messages, inside + 2 * third) * behind
         store_eight(right, cell + j, fma(gain, value, moved))
         moving = fma(gain, load_eight(before, cell + j), load_eight(messages, inside) * behind)
         store_eight(sums, j, fma(p, value - expected, moving) * sign)
     write_row(sums, 0, n_tags, out, rows)
-
-
-@borrowing
-def ask_for_rows(values, rows, n_tags):
-    """Fetch a word's row of the sentences."""
-    for j in range(0, n_tags, N_LINE):
-        for row in rows:
-            prefetch(values, row + j)
 
 
 @lent
@@ -206,7 +200,7 @@ def right_messages(
 
     And the product for tags, times `sign`; from the last word to the first, as in `backward`.
     """
-    width, still = n_slots(n_tags) * EIGHT, table_stride(n_tags) * EIGHT
+    width, still = n_tags * EIGHT, table_stride(n_tags) * EIGHT
     most, middle, lone = places[1][EIGHT - 1], load_eight(expected, 0), is_lone(places)
     clear(sums, still)
     still_sums(messages, alpha + third, 1, most, moved, is_shared, n_tags, lone, stills)
@@ -216,7 +210,7 @@ def right_messages(
             messages_times_table(
                 right, row + width, transposed, stills, (t + 1) * still, n_tags, lone, sums, 0
             )
-        ask_for_rows(marginals, rows_of(places, max(t - N_AHEAD, 0), n_tags), n_tags)
+        ask_for_words(marginals, rows_of(places, max(t - N_AHEAD, 0), n_tags), n_tags)
         right_word(
             rows_of(places, t, n_tags), n_tags, sums, messages, alpha + row, third, values,
             before, row, marginals, middle, sign, right, out,
@@ -260,9 +254,10 @@ def product(
 ):  # fmt: skip
     """The covariance product of a batch with one transition table per sentence."""
     n_table, stride, third = n_tags * n_tags, table_stride(n_tags), cells[n_groups]
-    longest, size = largest_group(cells, n_groups), n_slots(n_tags) * stride
-    values, left, right = aligned(longest), aligned(longest), aligned(longest)
-    before, matrix, transposed = aligned(longest), np.empty(size), np.empty(size)
+    longest, size = largest_group(cells, n_groups), n_tags * stride
+    values, before = aligned(longest), aligned(longest)
+    left, right = aligned(longest + OVERRUN), aligned(longest + OVERRUN)
+    matrix, transposed = np.empty(size), np.empty(size)
     sums, expected = aligned(stride * EIGHT), np.empty(EIGHT)
     stills, room = aligned(n_stills(longest, n_tags)), aligned(room_for_pairs(n_tags))
     # Either one table, or one for each lane.

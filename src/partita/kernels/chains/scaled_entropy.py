@@ -22,12 +22,11 @@ from partita.kernels.chains.scaled_covariance import (
 from partita.kernels.chains.side_by_side import (
     groups,
     largest_group,
-    n_slots,
     places_of,
     same_table,
     tables_of,
 )
-from partita.kernels.chains.tiles import room_for_pairs, table_stride
+from partita.kernels.chains.tiles import OVERRUN, room_for_pairs, table_stride
 from partita.kernels.jit import kernel, lent
 from partita.kernels.simd.eight import EIGHT, aligned
 
@@ -55,9 +54,9 @@ def entropy(
     """What `scaled.marginals` fills and returns, and entropies and their gradient."""
     n_groups = groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells)
     n_table, stride, third = n_tags * n_tags, table_stride(n_tags), cells[n_groups]
-    longest, size = largest_group(cells, n_groups), n_slots(n_tags) * stride
+    longest, size = largest_group(cells, n_groups), n_tags * stride
     messages, scale, values = aligned(3 * third), aligned(longest), aligned(longest)
-    before, left, right = aligned(longest), aligned(longest), aligned(longest)
+    before, left, right = aligned(longest), aligned(longest + OVERRUN), aligned(longest + OVERRUN)
     matrix, transposed, minus_matrix = np.empty(size), np.empty(size), np.empty(size)
     moved, moved_transposed = np.empty(size), np.empty(size)
     stills, room = aligned(n_stills(longest, n_tags)), aligned(room_for_pairs(n_tags))

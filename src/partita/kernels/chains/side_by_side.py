@@ -2,15 +2,12 @@
 
 `members` has eight sentences for each group, end to end; a lane for which there is no sentence
 repeats the last, so that it can be treated as if it were there. Messages lie in memory as
-[word, slot, lane], with a slot for each tag; rows behind the end of a shorter sentence mean
-nothing. Fewer than `LEAST_SLOTS` tags have as many slots, since sums are computed in tiles; slots
-without a tag hold zeros.
+[word, tag, lane]; rows behind the end of a shorter sentence mean nothing.
 """
 
 from partita.kernels.jit import borrowing, lent, pasted
 from partita.kernels.simd.eight import (
     EIGHT,
-    all_eight,
     halves,
     joined,
     load_eight,
@@ -18,18 +15,13 @@ from partita.kernels.simd.eight import (
     transpose_eight,
 )
 from partita.kernels.simd.lanes import N_LANES, broadcast, gather, load, scatter, select
+from partita.kernels.simd.prefetch import prefetch
 from partita.kernels.simd.small_matrix import highest_lane
 
-LEAST_SLOTS = 4
-"""Tiles of `tiles.pair_sums` are no larger."""
 MOST_SINGLE = 3
 """So many tags take as long one by one as in a square."""
-
-
-@pasted
-def n_slots(n_tags):
-    """Number of slots for tags."""
-    return max(n_tags, LEAST_SLOTS)
+N_AHEAD, N_LINE = 2, 8
+"""Rows are fetched so many words before they are used; numbers in a line of the cache."""
 
 
 @lent
@@ -54,7 +46,7 @@ def groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells
         n_free -= 1
         # Sentences come by length: this one is the longest of its group so far.
         n_words = word_offsets[sentence + 1] - word_offsets[sentence]
-        cells[n_groups] = cells[n_groups - 1] + n_words * n_slots(n_tags) * EIGHT
+        cells[n_groups] = cells[n_groups - 1] + n_words * n_tags * EIGHT
     return n_groups
 
 
@@ -171,6 +163,14 @@ def shifted(rows, j):
 
 
 @borrowing
+def ask_for_words(values, rows, n_tags):
+    """Fetch a word's row of the sentences."""
+    for j in range(0, n_tags, N_LINE):
+        for row in rows:
+            prefetch(values, row + j)
+
+
+@borrowing
 def gather_eight(values, rows, j):
     """The numbers j behind the beginnings of eight rows."""
     return joined(
@@ -219,8 +219,8 @@ def n_in_squares(n_tags):
 
 
 @borrowing
-def read_row(values, rows, n_tags, missing, out, at):
-    """out[at + j, lane] = values[rows[lane] + j]; `missing` in slots without a tag."""
+def read_row(values, rows, n_tags, out, at):
+    """out[at + j, lane] = values[rows[lane] + j]."""
     whole = n_in_squares(n_tags)
     for first in range(0, whole, EIGHT):
         j = min(first, whole - EIGHT)
@@ -236,8 +236,6 @@ def read_row(values, rows, n_tags, missing, out, at):
         store_eight(out, cell + 7 * EIGHT, h)
     for j in range(whole, n_tags):
         store_eight(out, at + j * EIGHT, gather_eight(values, rows, j))
-    for j in range(n_tags, n_slots(n_tags)):
-        store_eight(out, at + j * EIGHT, all_eight(missing))
 
 
 @borrowing

@@ -1,16 +1,14 @@
-"""Sums over tags of sentences side by side, in tiles whose sums stay in registers.
+"""Sums over tags of sentences side by side, in tiles whose sums stay in registers (`simd.sums`).
 
-A sum takes four or five cycles to be ready for its next term, and two registers of four can be
-begun in each. Five columns of eight sentences are ten of those, for seven loads a step, which keeps
-the processor at its limit, with registers of eight doubles (AVX-512) or of four. What is left over
-at an edge is computed by a tile that overlaps the one before.
+Messages times a table: a row of columns of eight sentences. Pairs of messages: a square of tags, of
+as many sentences as a register has lanes. What is left over at an edge is computed by a tile that
+overlaps the one before.
 """
 
 from partita.kernels.chains.side_by_side import (
     gather_eight,
     load_lanes,
     n_in_squares,
-    n_slots,
     scatter_eight,
 )
 from partita.kernels.jit import borrowing, lent, pasted
@@ -23,38 +21,34 @@ from partita.kernels.simd.eight import (
     store_eight,
     transpose_eight,
 )
-from partita.kernels.simd.lanes import N_LANES, broadcast, load, store
-from partita.kernels.simd.prefetch import prefetch
+from partita.kernels.simd.prefetch import prefetch, prefetch_to_write
+from partita.kernels.simd.sums import (
+    IS_LONG,
+    N_COLUMNS,
+    REGISTER,
+    SIDE,
+    add_columns,
+    add_square,
+    load_columns,
+    store_columns,
+    store_square,
+    zero_columns,
+    zero_square,
+)
 
-N_COLUMNS = 5
-"""Of a tile. Tables have at least as many; those without a tag hold zeros."""
-N_ROWS, N_TILE = 3, 3
-"""Rows and columns of a tile of pairs, of four sentences: nine sums for six loads."""
-N_ROWS_TOGETHER = 9
+N_ROWS_TOGETHER = 2 * SIDE if IS_LONG else 3 * SIDE
 """Messages of so many tags, of all words of a group, stay in the first cache."""
+OVERRUN = SIDE * EIGHT
+"""Numbers behind the last message that a square may reach where tags are few; nothing comes of it.
+"""
 LINE = 8
 """Numbers in a line of the cache."""
 
 
 @pasted
 def table_stride(n_tags):
-    """Number of columns of a table."""
+    """Number of columns of a table, at least those of a tile; zeros where there is no tag."""
     return max(n_tags, N_COLUMNS)
-
-
-@borrowing
-def add_products(messages, at, table, cell, n_tags, sums):
-    """sums[j] + sum_i messages[at + i] table[cell + i, j] for five columns."""
-    stride, (a, b, c, d, e) = table_stride(n_tags), sums
-    for k in range(0, n_tags * EIGHT, EIGHT):
-        message = load_eight(messages, at + k)
-        a = fma(spread_eight(table, cell), message, a)
-        b = fma(spread_eight(table, cell + 1), message, b)
-        c = fma(spread_eight(table, cell + 2), message, c)
-        d = fma(spread_eight(table, cell + 3), message, d)
-        e = fma(spread_eight(table, cell + 4), message, e)
-        cell += stride
-    return a, b, c, d, e
 
 
 @lent
@@ -97,48 +91,16 @@ def messages_times_table(messages, at, table, start, start_at, n_tags, lone, out
     if lone and n_tags >= EIGHT:
         lone_times_table(messages, at, table, start, start_at, n_tags, out, to)
         return
-    zero = all_eight(0.0)
+    stride = table_stride(n_tags)
     for column in range(0, n_tags, N_COLUMNS):
-        first = min(column, table_stride(n_tags) - N_COLUMNS)
-        sums = zero, zero, zero, zero, zero
+        first, sums = min(column, stride - N_COLUMNS), zero_columns()
         if start is not None:
-            place = start_at + first * EIGHT
-            sums = (
-                load_eight(start, place),
-                load_eight(start, place + EIGHT),
-                load_eight(start, place + 2 * EIGHT),
-                load_eight(start, place + 3 * EIGHT),
-                load_eight(start, place + 4 * EIGHT),
-            )
-        a, b, c, d, e = add_products(messages, at, table, first, n_tags, sums)
-        place = to + first * EIGHT
-        store_eight(out, place, a)
-        store_eight(out, place + EIGHT, b)
-        store_eight(out, place + 2 * EIGHT, c)
-        store_eight(out, place + 3 * EIGHT, d)
-        store_eight(out, place + 4 * EIGHT, e)
-
-
-@pasted
-def add_nine(left, at, right, behind, sums):
-    """sums[i, j] += left[at + i] right[behind + j] for three by three tags: six loads."""
-    (aa, ab, ac), (ba, bb, bc), (ca, cb, cc) = sums
-    a, b, c = load(left, at), load(left, at + EIGHT), load(left, at + 2 * EIGHT)
-    value = load(right, behind)
-    aa, ba, ca = fma(a, value, aa), fma(b, value, ba), fma(c, value, ca)
-    value = load(right, behind + EIGHT)
-    ab, bb, cb = fma(a, value, ab), fma(b, value, bb), fma(c, value, cb)
-    value = load(right, behind + 2 * EIGHT)
-    ac, bc, cc = fma(a, value, ac), fma(b, value, bc), fma(c, value, cc)
-    return (aa, ab, ac), (ba, bb, bc), (ca, cb, cc)
-
-
-@pasted
-def store_three(out, at, sums):
-    """Sums of three columns."""
-    store(out, at, sums[0])
-    store(out, at + EIGHT, sums[1])
-    store(out, at + 2 * EIGHT, sums[2])
+            sums = load_columns(start, start_at + first * EIGHT)
+        cell = first
+        for k in range(at, at + n_tags * EIGHT, EIGHT):
+            sums = add_columns(sums, load_eight(messages, k), table, cell)
+            cell += stride
+        store_columns(out, to + first * EIGHT, sums)
 
 
 @lent
@@ -150,41 +112,36 @@ def pair_sums(
 
     Messages are read from the given places on. Unless `still` is None, still[t] moving[t+1] is
     added to the terms, the derivative of such a product, and (V - E) p to the tables. `room` is
-    for the sums of some rows.
+    for the sums of some rows. Where tags are fewer than the side of a square, it reaches into what
+    lies behind them, and those sums are not written.
     """
-    slots, zero = n_slots(n_tags), broadcast(0.0)
-    width, nothing = slots * EIGHT, (zero, zero, zero)
+    most, n_different = max(n_tags, SIDE), REGISTER if lone else EIGHT
+    width, row_width = n_tags * EIGHT, most * EIGHT
     for top in range(0, n_tags, N_ROWS_TOGETHER):
         end = min(top + N_ROWS_TOGETHER, n_tags)
-        for column in range(0, n_tags, N_TILE):
-            j = min(column, slots - N_TILE)
-            for row in range(top, end, N_ROWS):
-                i = min(row, slots - N_ROWS)
-                if column % LINE < N_TILE and n_tags > N_ROWS_TOGETHER:
-                    ask_for_rows(out, tables, i * n_tags + j, n_tags)
-                    if marginals is not None:
-                        ask_for_rows(marginals, tables, i * n_tags + j, n_tags)
-                # The last tile may begin before the first of these rows.
-                to = (i - top + N_ROWS - 1) * width + j * EIGHT
-                for lanes in range(0, N_LANES if lone else EIGHT, N_LANES):
-                    sums = nothing, nothing, nothing
+        for column in range(0, n_tags, SIDE):
+            j = min(column, most - SIDE)
+            for row in range(top, end, SIDE):
+                i = min(row, most - SIDE)
+                if marginals is not None and column % LINE < SIDE and n_tags > N_ROWS_TOGETHER:
+                    ask_for_rows(marginals, tables, i * n_tags + j, n_tags)
+                # The last square may begin before the first of these rows.
+                to = (i - top + SIDE - 1) * row_width + j * EIGHT
+                for lanes in range(0, n_different, REGISTER):
+                    sums = zero_square()
                     before, behind = left_at + i * EIGHT, right_at + width + j * EIGHT
                     for t in range(lanes, lanes + n_terms * width, width):
-                        sums = add_nine(left, before + t, right, behind + t, sums)
+                        sums = add_square(sums, left, before + t, right, behind + t)
                     if still is not None:
                         before, behind = still_at + i * EIGHT, moving_at + width + j * EIGHT
                         for t in range(lanes, lanes + n_terms * width, width):
-                            sums = add_nine(still, before + t, moving, behind + t, sums)
-                    if lone:
-                        store_three(room, to + N_LANES, sums[0])
-                        store_three(room, to + N_LANES + width, sums[1])
-                        store_three(room, to + N_LANES + 2 * width, sums[2])
-                    store_three(room, to + lanes, sums[0])
-                    store_three(room, to + lanes + width, sums[1])
-                    store_three(room, to + lanes + 2 * width, sums[2])
+                            sums = add_square(sums, still, before + t, moving, behind + t)
+                    store_square(room, to + lanes, row_width, sums)
+                    if n_different < EIGHT:
+                        store_square(room, to + REGISTER, row_width, sums)
         for i in range(top, end):
             write_products(
-                room, (i - top + N_ROWS - 1) * width, matrix, i, n_tags, direction, at, marginals,
+                room, (i - top + SIDE - 1) * row_width, matrix, i, n_tags, direction, at, marginals,
                 expected, out, tables,
             )  # fmt: skip
 
@@ -192,13 +149,13 @@ def pair_sums(
 @borrowing
 def room_for_pairs(n_tags):
     """How many numbers `pair_sums` has to keep."""
-    return (min(n_tags, N_ROWS_TOGETHER) + 2 * N_ROWS - 2) * n_slots(n_tags) * EIGHT
+    return (min(n_tags, N_ROWS_TOGETHER) + 2 * SIDE - 2) * max(n_tags, SIDE) * EIGHT
 
 
 @borrowing
 def ask_for_rows(values, tables, place, n_tags):
-    """Fetch a line of three rows of all tables: more rows than the processor follows."""
-    for row in range(place, place + N_ROWS * n_tags, n_tags):
+    """Fetch a line of some rows of all tables: more rows than the processor follows."""
+    for row in range(place, place + SIDE * n_tags, n_tags):
         for table in tables:
             prefetch(values, table + row)
 
@@ -211,6 +168,8 @@ def write_products(sums, first, matrix, i, n_tags, direction, at, marginals, exp
         j = min(begin, whole - EIGHT)
         a, b, c, d, e, f, g, h = load_lanes(sums, first + j * EIGHT)
         weights, k = load_eight(matrix, cell + j), place + j
+        for table in tables:
+            prefetch_to_write(out, table + k + n_tags)
         a, b, c, d = a * weights, b * weights, c * weights, d * weights
         e, f, g, h = e * weights, f * weights, g * weights, h * weights
         if direction is not None:

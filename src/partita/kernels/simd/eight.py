@@ -116,7 +116,7 @@ class _EightMaskModel(models.PrimitiveModel):
 # Arithmetic.
 
 
-def _spread(builder, value):
+def spread(builder, value):
     """A double as a vector of equal ones; vectors as they are."""
     if isinstance(value.type, ir.VectorType):
         return value
@@ -131,7 +131,7 @@ def _define(function, emit, n_arguments, result=WIDE, before=()):
     define(
         function,
         lambda builder, *values: emit(
-            builder, *values[: len(before)], *[_spread(builder, v) for v in values[len(before) :]]
+            builder, *values[: len(before)], *[spread(builder, v) for v in values[len(before) :]]
         ),
         [signature(result, *before, *mix) for mix in mixtures if before or WIDE in mix],
     )
@@ -155,7 +155,7 @@ _define(fma, emit_fma, 3)
 _define(scale, emit_scale, 3)
 _define(maximum, _emit_maximum, 2)
 _define(select, ir.IRBuilder.select, 2, before=(WIDE_MASK,))
-define(all_eight, _spread, [signature(WIDE, types.float64)])
+define(all_eight, spread, [signature(WIDE, types.float64)])
 
 
 def _mixed(builder, first, second, places):
@@ -211,7 +211,7 @@ def _lower_transpose(context, builder, signature, rows):
 # Memory.
 
 
-def _check_array(array):
+def check_array(array):
     if not isinstance(array, types.Array) or array.dtype != types.float64 or array.layout != "C":
         raise NumbaTypeError(
             f"Lanes cannot be read from or written to {array}; expected a C-contiguous float64 "
@@ -219,7 +219,7 @@ def _check_array(array):
         )
 
 
-def _address(context, builder, array_type, array, index_type, index):
+def address_of(context, builder, array_type, array, index_type, index):
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [context.cast(builder, index, index_type, types.intp)])
 
@@ -228,7 +228,7 @@ def _address(context, builder, array_type, array, index_type, index):
 @type_callable(load_eight)
 def _type_load(context):
     def typer(array, index):
-        _check_array(array)
+        check_array(array)
         return WIDE if isinstance(index, types.Integer) else None
 
     return typer
@@ -237,22 +237,22 @@ def _type_load(context):
 @lower_builtin(load_eight, types.Array, types.Integer)
 def _lower_load(context, builder, signature, arguments):
     (array_type, index_type), (array, index) = signature.args, arguments
-    address = _address(context, builder, array_type, array, index_type, index)
+    address = address_of(context, builder, array_type, array, index_type, index)
     return builder.load(builder.bitcast(address, _DOUBLES.as_pointer()), align=8)
 
 
 @lower_builtin(spread_eight, types.Array, types.Integer)
 def _lower_spread(context, builder, signature, arguments):
     (array_type, index_type), (array, index) = signature.args, arguments
-    return _spread(
-        builder, builder.load(_address(context, builder, array_type, array, index_type, index))
+    return spread(
+        builder, builder.load(address_of(context, builder, array_type, array, index_type, index))
     )
 
 
 @type_callable(store_eight)
 def _type_store(context):
     def typer(array, index, value):
-        _check_array(array)
+        check_array(array)
         accepted = isinstance(index, types.Integer) and value is WIDE and array.mutable
         return types.void if accepted else None
 
@@ -262,6 +262,6 @@ def _type_store(context):
 @lower_builtin(store_eight, types.Array, types.Integer, EightType)
 def _lower_store(context, builder, signature, arguments):
     (array_type, index_type, _), (array, index, value) = signature.args, arguments
-    address = _address(context, builder, array_type, array, index_type, index)
+    address = address_of(context, builder, array_type, array, index_type, index)
     builder.store(value, builder.bitcast(address, _DOUBLES.as_pointer()), align=8)
     return context.get_dummy_value()
