@@ -15,6 +15,7 @@ import numpy as np
 from partita.arrays import Array, IntArray
 from partita.features.nodes import Nodes, within_groups
 from partita.kept import kept_texts
+from partita.kernels.features import mixtures as kernels
 from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS, Keys
 from partita.structures.batch import offsets
 from partita.text.arc_templates import (
@@ -251,9 +252,17 @@ def _mixture(nodes: Nodes, template: RoleTemplate, side: str) -> States:
 
 def keys_at(nodes: Nodes, templates: Sequence[RoleTemplate], side: str) -> Keys32:
     """(n_nodes, n_templates): what each template says of each node in a role."""
+    seeds = hashes([f"{template.text}\0{side}" for template in templates])
+    fields = [
+        [(0, each.field) for each in template.at(side) if not is_set(each)]
+        for template in templates
+    ]
     keys = np.empty((nodes.n_nodes, len(templates)), dtype=np.uint32)
-    for column, template in enumerate(templates):
-        keys[:, column] = keys_of(_mixture(nodes, template, side))
+    # The hash is meant to wrap around.
+    with np.errstate(over="ignore"):
+        everywhere = np.arange(nodes.n_nodes)[None]
+        states = np.empty(kernels.TOGETHER, dtype=np.uint64)
+        kernels.keys(*nodes.mixtures(seeds, fields), everywhere, states, keys)
     return keys
 
 

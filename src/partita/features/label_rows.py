@@ -4,11 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from partita.arrays import Array, IntArray
+from partita.arrays import IntArray
 from partita.features.arcs import distance_slots
-from partita.features.nodes import Nodes, within_groups
+from partita.features.nodes import Nodes
+from partita.kernels.features import mixtures as kernels
+from partita.kernels.features.mixtures import Families, LabelSeeds
+from partita.structures.batch import offsets
 from partita.text.attributes import Attributes
-from partita.text.hashing import States, buckets, hashes, keys_of, mixed
+from partita.text.fields import RoleField
+from partita.text.hashing import hashes
 from partita.text.known_values import KnownValues
 from partita.text.label_templates import SETS, LabelTemplate
 from partita.text.words import Words
@@ -22,38 +26,7 @@ def label_rows(
     n_bits: int,
 ) -> Attributes:
     """A row of features for each word, hashed to 2**n_bits; `heads` of all sentences end to end."""
-    relatives = Relatives(words, heads, known)
-    singles, counts, many = [], [], []
-    for template in templates:
-        states, n_each = relatives.mixture(template)
-        ids = buckets(keys_of(states), 2**n_bits).astype(np.int32)
-        if n_each is None:
-            singles.append(ids)
-        else:
-            counts.append(n_each)
-            many.append(ids)
-    return _joined(int(words.n_words.sum()), singles, counts, many)
-
-
-def _joined(
-    n_rows: int, singles: Sequence[Array], counts: Sequence[IntArray], many: Sequence[Array]
-) -> Attributes:
-    """Rows of some single attributes, each followed by those that are members of sets."""
-    sizes = np.full(n_rows, len(singles), dtype=np.int64)
-    for n_each in counts:
-        sizes += n_each
-    offsets = np.zeros(n_rows + 1, dtype=np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    ids = np.empty(offsets[-1], dtype=np.int32)
-    # One attribute of all rows after the other: an index of all of them is larger than they are.
-    begin = offsets[:-1].copy()
-    for values in singles:
-        ids[begin] = values
-        begin += 1
-    for n_each, values in zip(counts, many, strict=True):
-        ids[np.repeat(begin, n_each) + within_groups(n_each)] = values
-        begin = begin + n_each
-    return Attributes(ids, offsets)
+    return Relatives(words, heads, known).rows(templates, 2**n_bits)
 
 
 class Relatives:
@@ -67,7 +40,7 @@ class Relatives:
         above = np.full(nobody + 1, nobody)
         above[nodes] = starts[sentence] + heads
         self._order = np.argsort(above[nodes], kind="stable")
-        self.roles = {"modifier": nodes, "head": above[nodes], "grandparent": above[above[nodes]]}
+        self._roles = {"modifier": nodes, "head": above[nodes], "grandparent": above[above[nodes]]}
         self._find_siblings(nodes, above)
         position = heads - (nodes - starts[sentence])
         # An arc that comes from the left is not one from the right, whatever it is about.
@@ -86,39 +59,49 @@ class Relatives:
         # Later assignments win: descending order leaves the first modifier of each head.
         first[above[sorted_nodes][::-1]] = sorted_nodes[::-1]
         last[above[sorted_nodes]] = sorted_nodes
-        self.roles |= {"left": left, "right": right, "first": first[nodes], "last": last[nodes]}
-        self._n_below = np.bincount(above[nodes], minlength=nobody + 1)
-        self._begin = np.searchsorted(above[sorted_nodes], np.arange(nobody + 1))
-        self._sorted_nodes = sorted_nodes
+        self._roles |= {"left": left, "right": right, "first": first[nodes], "last": last[nodes]}
+        size = np.bincount(above[nodes], minlength=nobody + 1)
+        self._families = Families(sorted_nodes, np.cumsum(size) - size, size)
 
-    def mixture(self, template: LabelTemplate) -> tuple[States, IntArray | None]:
-        """Hashes of a template's features at each word, and how many each has if it is a set."""
-        (seed,) = hashes([template.text])
-        state = mixed(np.full(len(self._direction), seed, dtype=np.uint64), self._direction)
-        if template.has_distance:
-            state = mixed(state, self._distance)
-        members = None
-        for each in template.fields:
-            values = self._nodes.values((each.column, each.field.view))
-            if each.role in SETS:
-                members = each.role, values
-            else:
-                nodes = self._nodes.moved(self.roles[each.role], each.field.offset)
-                state = mixed(state, values[nodes])
-        if members is None:
-            return state, None
-        role, values = members
-        of, chosen = self._members(SETS[role], role == "sibling")
-        return mixed(state[of], values[chosen]), np.bincount(of, minlength=len(self._direction))
+    def rows(self, templates: Sequence[LabelTemplate], n_buckets: int) -> Attributes:
+        """The features of each word, hashed: those of single words first, then those of sets."""
+        roles = list(self._roles)
+        nodes = np.array([self._roles[role] for role in roles])
+        sets = [_member(each) for each in templates]
+        fields = [
+            [(roles.index(f.role), f.field) for f in each.fields if f.role not in SETS]
+            for each in templates
+        ]
+        # Behind the templates: what is seen of members, whom the kernel finds.
+        fields.append([(0, each.field) for each in sets if each is not None])
+        mixtures, seen = self._nodes.mixtures(hashes([each.text for each in templates]), fields)
+        is_set = np.array([each is not None for each in sets], dtype=np.bool_)
+        owner, sight = np.full(len(sets), -1), np.zeros(len(sets), dtype=np.int64)
+        owner[is_set] = [roles.index(SETS[each.role]) for each in sets if each is not None]
+        sight[is_set] = mixtures.sights[mixtures.starts[-2] :]
+        has_distance = np.array([each.has_distance for each in templates], dtype=np.bool_)
+        about = LabelSeeds(self._direction, self._distance, has_distance, owner, sight)
+        ends = offsets(self._sizes(sets))
+        ids = np.empty(ends[-1], dtype=np.int32)
+        states = np.empty(kernels.TOGETHER, dtype=np.uint64)
+        given = mixtures, about, seen, nodes, self._families, n_buckets
+        # The hash is meant to wrap around.
+        with np.errstate(over="ignore"):
+            kernels.label_rows(*given, states, ends[:-1].copy(), ids)
+        return Attributes(ids, ends)
 
-    def _members(self, role: str, not_self: bool) -> tuple[IntArray, IntArray]:
-        """All modifiers of each word's `role`: whose they are, and which nodes."""
-        owners = self.roles[role]
-        counts = self._n_below[owners]
-        of = np.repeat(np.arange(len(owners)), counts)
-        places = np.repeat(self._begin[owners], counts) + within_groups(counts)
-        members = self._sorted_nodes[places]
-        if not_self:
-            others = members != self.roles["modifier"][of]
-            of, members = of[others], members[others]
-        return of, members
+    def _sizes(self, sets: Sequence[RoleField | None]) -> IntArray:
+        """How many features each word has."""
+        sizes = np.full(len(self._direction), sets.count(None))
+        for each in sets:
+            if each is not None:
+                # A word is among the modifiers of its head, and no sibling of itself.
+                below = self._families.size[self._roles[SETS[each.role]]]
+                sizes += below - (each.role == "sibling")
+        return sizes
+
+
+def _member(template: LabelTemplate) -> RoleField | None:
+    """The field of a template that many words may have."""
+    found = [field for field in template.fields if field.role in SETS]
+    return found[-1] if found else None

@@ -1,8 +1,12 @@
 """Nodes of the trees of sentences, and hashes of what fields see at them."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita.arrays import Array, BoolArray, IntArray
+from partita.kernels.features.mixtures import Mixtures, Seen
+from partita.structures.batch import offsets
 from partita.text.fields import Field
 from partita.text.hashing import States, hashes
 from partita.text.known_values import EDGE, ROOT, KnownValues, Sight
@@ -57,6 +61,35 @@ class Nodes:
             inside &= self._sentence == self._sentence[there]
             self._moved[offset] = np.where(inside, there, self.n_nodes)
         return self._moved[offset][nodes]
+
+    def mixtures(
+        self, seeds: States, fields: Sequence[Sequence[tuple[int, Field]]]
+    ) -> tuple[Mixtures, Seen]:
+        """Templates for kernels: each has a seed, and fields with the numbers of their roles."""
+        moves: dict[int, int] = {}
+        sights: dict[Sight, int] = {}
+        rows = [
+            (
+                role,
+                moves.setdefault(field.offset, len(moves)),
+                sights.setdefault((str(field.column), field.view), len(sights)),
+            )
+            for own in fields
+            for role, field in own
+        ]
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T.copy()
+        starts = offsets(np.array([len(own) for own in fields], dtype=np.int64))
+        return Mixtures(seeds, starts, *columns), self._seen(list(moves), list(sights))
+
+    def _seen(self, moves: Sequence[int], sights: Sequence[Sight]) -> Seen:
+        everywhere = np.arange(self.n_nodes + 1)
+        moved = np.empty((len(moves), self.n_nodes + 1), dtype=np.int64)
+        for row, offset in enumerate(moves):
+            moved[row] = self.moved(everywhere, offset)
+        values = np.empty((len(sights), self.n_nodes + 1), dtype=np.uint64)
+        for row, sight in enumerate(sights):
+            values[row] = self.values(sight)
+        return Seen(values, moved)
 
     def numbers(self, column: str) -> IntArray:
         """The number of each node's value in a column; roots and nobody have the next."""

@@ -3,7 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from partita.kept import kept_texts
 from partita.text.fields import Field, parse_field
@@ -19,6 +22,8 @@ SHOWN = {RARE: "<rare>", NONE: "<none>", ROOT: "<root>", EDGE: "<edge>"}
 
 Sight = tuple[str, str]
 """A column and a view."""
+ROOM = 2**15
+"""Values of a column of which is kept what a view sees of them: there is no end to text."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +70,25 @@ class KnownValues:
         return [parts[0] if parts else NONE for parts in self.members(sight, values)]
 
     def hashed(self, sight: Sight, values: Sequence[str]) -> States:
-        """64 bits for what a view sees in each value."""
-        return hashes(self.seen(sight, values))
+        """64 bits for what a view sees in each value; those of the last some ten thousand are kept.
+
+        Threads may work out the same values at once, which changes nothing: none is ever forgotten
+        by a thread that has found it.
+        """
+        if len(values) > ROOM:
+            return hashes(self.seen(sight, values))
+        kept = self._kept.setdefault(sight, {})
+        new = [value for value in values if value not in kept]
+        if len(kept) + len(new) > ROOM:
+            kept = self._kept[sight] = {}
+            new = list(values)
+        if new:
+            kept.update(zip(new, hashes(self.seen(sight, new)).tolist(), strict=True))
+        return np.fromiter(map(kept.__getitem__, values), np.uint64, len(values))
+
+    @cached_property
+    def _kept(self) -> dict[Sight, dict[str, int]]:
+        return {}
 
     def header(self) -> dict[str, Any]:
         """What a model file keeps."""

@@ -4,9 +4,12 @@ Where content words are heads, as in Universal Dependencies, what tells attachme
 the modifier (`house`) but a little before it (`in` the old house).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
+from partita.arrays import BoolArray, IntArray
 from partita.data.conllu import EMPTY
 from partita.text.columns import Column
 from partita.text.words import Words
@@ -39,25 +42,55 @@ def with_markers(words: Words) -> Words:
     columns = words.columns
     if "UPOS" not in columns or not ("FORM" in columns or "LEMMA" in columns):
         return words
-    return replace(words, columns={**columns, MARKER: Column.of(_markers(words))})
+    return replace(words, columns={**columns, MARKER: _markers(words)})
 
 
-def _markers(words: Words) -> Iterator[str]:
+def _markers(words: Words) -> Column:
+    is_mark, is_barrier = _kinds(words)
+    places = np.arange(len(is_mark))
+    # The last mark or barrier up to each word, and so that before the next one.
+    last = np.maximum.accumulate(np.where(is_mark | is_barrier, places, -1))
+    last = np.concatenate([np.full(1, -1), last])[:-1]
+    first = np.repeat(np.cumsum(words.n_words) - words.n_words, words.n_words)
+    has_one = (last >= first) & (places - last <= REACH) & is_mark[last]
+    codes, names = _names(words, last[has_one])
+    texts = dict.fromkeys(["", *names])
+    numbers = {text: number for number, text in enumerate(texts)}
+    found = np.zeros(len(places), dtype=np.int64)
+    found[has_one] = np.array([numbers[name] for name in names], dtype=np.int64)[codes]
+    return Column(tuple(texts), found)
+
+
+def _kinds(words: Words) -> tuple[BoolArray, BoolArray]:
+    """Which words mark a place, and which others end what a mark reaches; by different values."""
     columns = words.columns
     tags = columns["UPOS"]
+    is_mark = _holds(tags, MARKING.__contains__)
+    is_particle, is_barrier = _holds(tags, "PART".__eq__), _holds(tags, BARRIERS.__contains__)
+    if "FEATS" in columns:
+        feats = columns["FEATS"]
+        is_particle &= ~_holds(feats, lambda feat: "Neg" in feat)
+        is_mark |= _holds(feats, _asks)
+    is_mark |= is_particle
+    return is_mark, is_barrier & ~is_mark
+
+
+def _holds(column: Column, condition: Callable[[str], bool]) -> BoolArray:
+    """What holds of the value of each word."""
+    of_values = np.array([condition(value) for value in column.values], dtype=np.bool_)
+    return of_values[column.numbers]
+
+
+def _names(words: Words, marks: IntArray) -> tuple[IntArray, list[str]]:
+    """For each of some words a number, and what words with these numbers are called."""
+    columns = words.columns
     forms = columns["FORM" if "FORM" in columns else "LEMMA"]
     lemmas = columns.get("LEMMA", forms)
-    feats: Iterable[str] = columns["FEATS"] if "FEATS" in columns else [""] * len(tags)
-    rows = zip(tags, forms, lemmas, feats, strict=True)
-    for n_words in words.n_words.tolist():
-        last, marker = -REACH - 1, ""
-        for place in range(n_words):
-            tag, form, lemma, feat = next(rows)
-            yield marker if place - last <= REACH else ""
-            if tag in MARKING or (tag == "PART" and "Neg" not in feat) or _asks(feat):
-                last, marker = place, (form if lemma == EMPTY else lemma).lower()
-            elif tag in BARRIERS:
-                last = -REACH - 1
+    is_empty = _holds(lemmas, EMPTY.__eq__)[marks]
+    own = np.where(is_empty, len(lemmas.values) + forms.numbers[marks], lemmas.numbers[marks])
+    different, codes = np.unique(own, return_inverse=True)
+    values = (*lemmas.values, *forms.values)
+    return codes, [values[number].lower() for number in different.tolist()]
 
 
 def _asks(feat: str) -> bool:

@@ -16,6 +16,7 @@ from partita.estimators.parsing.model import KeyedWords, TreeDistribution
 from partita.objectives.partial import known_heads
 from partita.structures.base import Structure
 from partita.text.sentences import where
+from partita.text.words import Words
 from partita.training.batches import cut
 
 Arcs = Sequence[tuple[int, int]]
@@ -140,7 +141,8 @@ class Labeller:
             best: IntArray = table.argmax(axis=1)
             return best
 
-        return self._named(encoded, trees, labels)
+        # The best scores are those of the best probabilities, at less cost.
+        return self._named(encoded, trees, labels, self.model.scores)
 
     def drawn(
         self, encoded: KeyedWords, trees: Sequence[Sequence[IntArray]], rng: np.random.Generator
@@ -153,13 +155,14 @@ class Labeller:
             chosen: IntArray = (drawn >= below).sum(axis=1)
             return chosen
 
-        return self._named(encoded, trees, labels)
+        return self._named(encoded, trees, labels, self.model.log_probabilities)
 
     def _named(
         self,
         encoded: KeyedWords,
         trees: Sequence[Sequence[IntArray]],
         labels: Callable[[FloatArray, IntArray], IntArray],
+        table_of: Callable[[FloatArray, Words, IntArray], FloatArray],
     ) -> list[list[list[str]]]:
         """What `labels` says of the words of many trees at once: a table, and each word's head."""
         names = np.array(self.model.names, dtype=object)
@@ -167,12 +170,11 @@ class Labeller:
         pairs = [(index, heads) for index, each in enumerate(trees) for heads in each]
         for part in cut([len(heads) for _, heads in pairs], MOST_WORDS):
             indices, here = zip(*pairs[part.start : part.stop], strict=True)
-            table, ends = self._table(encoded, indices, here)
+            words, heads = encoded.words.chosen(np.asarray(indices)), np.concatenate(here)
+            table, n_words = table_of(self.weights, words, heads), words.n_words
+            ends = np.cumsum(n_words)
             # Heads of different trees are different owners.
-            n_words = np.diff(ends, prepend=0)
-            owners = np.concatenate(here) + np.repeat(
-                ends - n_words + np.arange(len(ends)), n_words
-            )
+            owners = heads + np.repeat(words.first_nodes[:-1], n_words)
             found = names[labels(table, owners)].tolist()
             for index, begin, end in zip(indices, ends - n_words, ends, strict=True):
                 result[index].append(found[begin:end])

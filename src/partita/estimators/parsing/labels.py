@@ -53,8 +53,8 @@ class Labels(ABC):
         starts = np.arange(n_rows) * n_labels
         return RowFeatures(rows, starts, n_labels, 2**self.n_bits, n_rows * n_labels)
 
-    def log_probabilities(self, weights: FloatArray, words: Words, heads: IntArray) -> FloatArray:
-        """log p(label | tree) of all words, (n_words, n_labels)."""
+    def scores(self, weights: FloatArray, words: Words, heads: IntArray) -> FloatArray:
+        """Of all labels of all words, (n_words, n_labels)."""
         rows = self.attributes(words, heads)
         scores = self.features(rows).scores(weights).reshape(-1, len(self.names))
         if not np.isfinite(scores).all():
@@ -62,6 +62,11 @@ class Labels(ABC):
                 f"the scores of labels are too large to be added up: a weight is "
                 f"{np.abs(weights).max():.3g}. Train with l2 above 0."
             )
+        return scores
+
+    def log_probabilities(self, weights: FloatArray, words: Words, heads: IntArray) -> FloatArray:
+        """log p(label | tree) of all words, (n_words, n_labels)."""
+        scores = self.scores(weights, words, heads)
         scores -= scores.max(axis=1, keepdims=True)
         scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
         return scores
@@ -95,17 +100,18 @@ class LabelModel(Labels):
         return label_rows(self.templates, self.known, words, heads, self.n_bits)
 
 
-def one_subject(log_probabilities: FloatArray, owners: IntArray, is_subject: BoolArray) -> IntArray:
+def one_subject(table: FloatArray, owners: IntArray, is_subject: BoolArray) -> IntArray:
     """The best labels of words of which at most one of each owner's has a subject's label.
 
-    Labels are independent, so the best choice gives every word its best label, and then all but
-    one of an owner's subjects their best other label: that one stays for which it matters most.
+    `table` has the scores of all labels of each word, or their log-probabilities. Labels are
+    independent, so the best choice gives every word its best label, and then all but one of an
+    owner's subjects their best other label: that one stays for which it matters most.
     """
-    best: IntArray = log_probabilities.argmax(axis=1)
+    best: IntArray = table.argmax(axis=1)
     rows = np.arange(len(best))
-    others = np.where(is_subject, -np.inf, log_probabilities)
+    others = np.where(is_subject, -np.inf, table)
     second = others.argmax(axis=1)
-    loss = log_probabilities[rows, best] - others[rows, second]
+    loss = table[rows, best] - others[rows, second]
     subjects = np.flatnonzero(is_subject[best])
     # By owner, the one that loses most first.
     order = subjects[np.lexsort((-loss[subjects], owners[subjects]))]
