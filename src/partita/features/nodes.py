@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from partita.arrays import Array, BoolArray, IntArray
-from partita.kernels.features.mixtures import Mixtures, Seen
+from partita.kernels.features.mixtures import Mixtures, SeenValues
 from partita.structures.batch import offsets
 from partita.text.fields import Field
 from partita.text.hashing import States, hashes
@@ -64,7 +64,7 @@ class Nodes:
 
     def mixtures(
         self, seeds: States, fields: Sequence[Sequence[tuple[int, Field]]]
-    ) -> tuple[Mixtures, Seen]:
+    ) -> tuple[Mixtures, SeenValues]:
         """Templates for kernels: each has a seed, and fields with the numbers of their roles."""
         moves: dict[int, int] = {}
         sights: dict[Sight, int] = {}
@@ -81,7 +81,7 @@ class Nodes:
         starts = offsets(np.array([len(own) for own in fields], dtype=np.int64))
         return Mixtures(seeds, starts, *columns), self._seen(list(moves), list(sights))
 
-    def _seen(self, moves: Sequence[int], sights: Sequence[Sight]) -> Seen:
+    def _seen(self, moves: Sequence[int], sights: Sequence[Sight]) -> SeenValues:
         everywhere = np.arange(self.n_nodes + 1)
         moved = np.empty((len(moves), self.n_nodes + 1), dtype=np.int64)
         for row, offset in enumerate(moves):
@@ -89,7 +89,7 @@ class Nodes:
         values = np.empty((len(sights), self.n_nodes + 1), dtype=np.uint64)
         for row, sight in enumerate(sights):
             values[row] = self.values(sight)
-        return Seen(values, moved)
+        return SeenValues(values, moved)
 
     def numbers(self, column: str) -> IntArray:
         """The number of each node's value in a column; roots and nobody have the next."""

@@ -15,7 +15,7 @@ TOGETHER = 32
 """Nodes that are looked at from by one template after the other: what they see stays in a cache."""
 
 
-class Seen(NamedTuple):
+class SeenValues(NamedTuple):
     """What there is to be seen, and from where."""
 
     values: Array
@@ -34,9 +34,9 @@ class Mixtures(NamedTuple):
     roles: IntArray
     """(n_fields,): rows of the nodes that have a role."""
     moves: IntArray
-    """(n_fields,): rows of `Seen.moved`."""
+    """(n_fields,): rows of `SeenValues.moved`."""
     sights: IntArray
-    """(n_fields,): rows of `Seen.values`."""
+    """(n_fields,): rows of `SeenValues.values`."""
 
 
 class LabelSeeds(NamedTuple):
