@@ -241,6 +241,21 @@ def test_lost_digits_are_said_to_be_lost():
         pt.LinearChain(np.array([[1e308], [1e308]]), np.zeros((1, 1))).max_marginals  # noqa: B018
 
 
+def test_lists_of_large_scores_are_as_long_as_there_are_structures():
+    unary = [np.full((1, 2), 4e9), 4e9 + np.arange(6.0).reshape(3, 2)]
+    found = pt.LinearChain(unary, np.zeros((2, 2))).k_best(7)
+    assert [len(each) for each in found] == [2, 7]
+    assert [score for _, score in found[0]] == [4e9, 4e9]
+
+
+def test_directions_that_are_larger_than_sums_can_be():
+    """They are taken in a unit, and put back."""
+    p = pt.LinearChain(np.array([[0.0, 1.0], [2.0, 0.5]]), np.zeros((2, 2)))
+    direction = np.arange(8.0) - 3.5
+    expected = 2.0**1000 * p.flat_covariance_product(direction)
+    np.testing.assert_allclose(p.flat_covariance_product(2.0**1000 * direction), expected)
+
+
 @pytest.mark.parametrize("n_words", [2, 10])
 @pytest.mark.parametrize(("score", "is_lost"), [(0.0, True), (1e6, False)])
 def test_scores_out_of_reach_are_sums_of_all_their_parts(n_words, score, is_lost):

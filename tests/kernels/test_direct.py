@@ -12,6 +12,8 @@ from partita.kernels.bitext.hmm_steps import agree, infer_pair
 from partita.kernels.bitext.model1 import without_partner
 from partita.kernels.chains.lattices import word_sums
 from partita.kernels.chains.scaled import log_scale
+from partita.kernels.doors.padded import merge
+from partita.kernels.features.lookup import rank
 from partita.kernels.forests.order import is_sound
 from partita.kernels.simd.small_matrix import padded_width
 from partita.kernels.simd.wide import narrow, widen
@@ -205,6 +207,27 @@ def test_what_is_no_arc_is_forbidden_before_arcs_are_counted(n_words):
     expected[:, 0] = -np.inf
     np.fill_diagonal(expected, -np.inf)
     np.testing.assert_array_equal(weights, expected)
+
+
+@pytest.mark.parametrize("n_values", range(1, 14))
+def test_arrays_that_came_once_are_merged_to_their_last_cell(n_values):
+    parts = np.random.default_rng(0).normal(size=40)
+    starts = np.array([1, 14, 27])
+    rows = np.stack([parts[start : start + n_values] for start in starts])
+    for is_largest, expected in ((True, rows.max(axis=0)), (False, rows.sum(axis=0))):
+        out = np.full(n_values, np.nan)
+        merge(parts, starts, is_largest, -np.inf if is_largest else 0.0, out)
+        np.testing.assert_allclose(out, expected, rtol=1e-14)
+
+
+def test_ranks_are_those_of_a_key_in_its_own_table():
+    """Tables lie end to end, and the next one begins with the key that this one lacks."""
+    seen = np.array([2, 5, 9, 11, 11, 12, 30, 30, 40])
+    for first, last in ((0, 4), (4, 7), (7, 9), (4, 4)):
+        own = seen[first:last].tolist()
+        for key in range(45):
+            expected = own.index(key) if key in own else -1
+            assert uncompiled(rank)(key, first, last, seen) == expected
 
 
 def test_without_source_words_everything_is_of_the_empty_word():

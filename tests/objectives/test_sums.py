@@ -59,6 +59,7 @@ def test_schedules_multiply():
 def test_a_ramp_starts_later():
     schedule = ramp(1.0, over=10, start=5)
     assert [schedule(i) for i in (0, 5, 10, 15, 99)] == [0.0, 0.0, 0.5, 1.0, 1.0]
+    assert [ramp(0.5, over=1)(i) for i in range(3)] == [0.0, 0.5, 0.5]
     with pytest.raises(ValueError, match="over is 0"):
         ramp(1.0, over=0)
 

@@ -260,6 +260,16 @@ def test_a_forbidden_start_is_no_trouble(case, monkeypatch):
     )
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_forbidden_part_of_a_derivation_stops_no_others(seed):
+    """Where nothing else can be derived the step is none, and the next one finds a way around."""
+    graph = pt.Hypergraph([0, 1, 2, 2], [[], [], [0], [1]], 2)
+    scores, rng = np.array([-np.inf, 0.0, 0.0, 0.0]), np.random.default_rng(seed)
+    p = pt.HypergraphDistribution(graph, scores)
+    [after] = resampled(p.structures, scores, [np.array([2, 0])], 60, rng)
+    assert after.tolist() == [3, 1]
+
+
 def test_visits_are_permutations_and_partners_are_others():
     n_words = np.array([1, 4, 2])
     visits = random_visits(n_words, 500, np.random.default_rng(0))

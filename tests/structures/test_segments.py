@@ -108,6 +108,9 @@ def test_both_paths_agree(n_tags):
         segments[:, 0, 0] = 0.0
         segments[5 % len(segments), :, :] = -np.inf  # no segment begins here
         segments[max(5 % len(segments) - 1, 0), 1:3, :] = 0.0
+        for first in range(3 if len(segments) > 3 else 0):
+            segments[first, 2 - first, :] = -np.inf  # no segment ends behind the third word
+            segments[first, 3 - first, :] = 0.0
         segments[0, 0, 1] = -1.0
     assert_both_paths_agree(sentences)
 

@@ -9,6 +9,7 @@ from scipy.stats import chisquare
 
 import partita as pt
 from cases import HAS_ALL_SIZES, IS_COMPILED
+from partita.kernels.spanning import wide
 from partita.structures.counting import count_spanning_trees
 from partita.structures.spanning_trees import SpanningTrees
 from spanning import all_spanning_heads, all_spanning_trees
@@ -290,6 +291,28 @@ def test_best_trees_of_longer_sentences(single_root):
             allowed[head, word] = False
             without.append(p.restricted(allowed).best.scores[0])
         assert scores[1] == pytest.approx(max(without), rel=1e-14)
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_sums_of_numbers_of_different_units(single_root):
+    """Unbounded numbers are a double and a power of 2^512: sums on both sides of every step."""
+    rng = np.random.default_rng(0)
+    n_words, size = 4, 25
+    _, counts = all_spanning_trees((5, 5), single_root)
+    counts = np.asarray(counts).reshape(-1, size)
+    # Doubles go from 2^-256 to 2^256.
+    for most in [1, 1, 4] * 25:
+        steps = rng.integers(-most, most + 1, size=size) * 256.0 * np.log(2.0)
+        arcs = steps + rng.normal(size=size)
+        totals = counts @ arcs
+        log_partition, marginals = np.empty(1), np.empty(size)
+        wide.marginals(
+            arcs, np.array([0, size]), np.array([n_words]), single_root, np.array([0]),
+            log_partition, marginals,
+        )  # fmt: skip
+        expected = np.logaddexp.reduce(totals)
+        np.testing.assert_allclose(log_partition, expected, rtol=1e-13, atol=1e-9)
+        np.testing.assert_allclose(marginals, np.exp(totals - expected) @ counts, atol=1e-9)
 
 
 def test_a_batch_of_safe_and_unsafe_sentences():
