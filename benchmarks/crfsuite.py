@@ -1,4 +1,4 @@
-"""Taggers beside python-crfsuite, from file to within 1 % of the optimum: seconds and memory.
+"""Taggers beside python-crfsuite, from file to within 1 % of the optimum: seconds.
 
     python -m benchmarks.crfsuite [DATA] [--quick]
 
@@ -6,7 +6,7 @@ CoNLL-2000 with the template of CRF++'s chunking example, and EWT with our defau
 weights for all pairs of attribute and tag, and for observed ones. The optimum is where our own run
 ends. For EWT, CRFsuite gets its attributes for nothing: they are ours. Each run is a process by
 itself, of three minutes at most, and starts with what PARTITA_BENCH_WITH says, such as
-`chrt -f 20`. About 15 minutes.
+`chrt -f 20`. About 15 minutes. Memory is `benchmarks.memory`.
 """
 
 import json
@@ -22,10 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.tagger import TEMPLATE, attribute_names, crfsuite_trainer, plain_names
+from benchmarks.crfsuite_features import TEMPLATE, plain_names
+from benchmarks.tagger import attribute_names, crfsuite_trainer
 from benchmarks.tagger_data import Task, data_folder, read_chunking, read_parts_of_speech
-from benchmarks.timing import Table, aim, optional, peak_gigabytes, write_json
-from partita import LinearChain, Tagger
+from benchmarks.timing import Table, aim, optional, write_json
+from partita import Tagger
 
 CLOSE, L2 = 1.01, 1.0
 N_THEIRS = 160
@@ -37,7 +38,6 @@ TASKS: dict[str, tuple[Reader, str | None]] = {
     "CoNLL-2000": (read_chunking, TEMPLATE),
     "EWT UPOS": (read_parts_of_speech, None),
 }
-LIBRARIES = ("Python and Numba alone", "reading", "partita", "python-crfsuite")
 
 
 def fitted(task: Task, features: str | None, n_threads: int, **options: Any) -> Tagger:
@@ -139,63 +139,7 @@ def race(data: Path, quick: bool) -> Table:
     return table
 
 
-def memory(data: Path, quick: bool) -> Table:
-    """Peaks of processes that read, train and predict, all pairs."""
-    table = Table("Peak memory of a process, gigabytes: five iterations, all pairs, then tagging")
-    for name in TASKS:
-        row: dict[str, Any] = {"task": name}
-        for library in LIBRARIES:
-            command = [sys.executable, "-m", "benchmarks.crfsuite", str(data)]
-            command += ["--memory", name, library, *["--quick"] * quick]
-            found = subprocess.run(command, capture_output=True, text=True, check=False)
-            if found.returncode == 0:
-                row[library] = float(found.stdout)
-        if {"partita", "python-crfsuite"} <= row.keys():
-            own = row["partita"] - row["Python and Numba alone"]
-            row["ours beyond Numba / CRFsuite's"] = own / row["python-crfsuite"]
-        table.add(**row)
-    return table
-
-
-def measured(data: Path, quick: bool, name: str, library: str) -> float:
-    """What `memory` runs in a process of its own."""
-    read, features = TASKS[name]
-    if library == "Python and Numba alone":
-        _ = LinearChain(np.zeros((2, 2)), np.zeros((2, 2))).marginals
-        return peak_gigabytes()
-    if library == "python-crfsuite":
-        # As names, for nothing: a process of its own would have to find them, and forget it.
-        task = read(data, quick)
-        rows = map(plain_names if features else word_names, task.train)
-        trainer = crfsuite_trainer(optional("pycrfsuite"), rows, task, L2, 5, dense=True)
-        with tempfile.NamedTemporaryFile() as file:
-            trainer.train(file.name)
-        return peak_gigabytes()
-    task = read(data, quick)
-    if library == "partita":
-        fitted(task, features, 1, max_iterations=5).predict(task.dev)
-    return peak_gigabytes()
-
-
-def word_names(sentence: Any) -> list[list[str]]:
-    """About as many attributes of a word as our default features have, written by hand."""
-    words = sentence.column("FORM")
-
-    def at(place: int) -> str:
-        return words[place] if 0 <= place < len(words) else "none"
-
-    names = []
-    for place, word in enumerate(words):
-        plain = word.lower()
-        row = [f"word{offset}={at(place + offset)}" for offset in range(-2, 3)]
-        row += [f"prefix={plain[:size]}" for size in range(1, 5)]
-        row += [f"suffix={plain[-size:]}" for size in range(1, 5)]
-        row += [f"title={word.istitle()}", f"upper={word.isupper()}", f"digit={word.isdigit()}"]
-        names.append([*row, f"pair={at(place - 1)}/{word}", f"next={word}/{at(place + 1)}"])
-    return names
-
-
-def found_lines(times: Table, peaks: Table) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def found_lines(times: Table) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """For the top of the page: what was found, and what we aim at."""
     headlines, aims = [], []
     for row in times.rows:
@@ -211,21 +155,12 @@ def found_lines(times: Table, peaks: Table) -> tuple[list[dict[str, Any]], list[
             }
         )
         aims.append(aim(f"{what}: CRFsuite over it", ratio, least=8 if "2" in library else 5))
-    for row in peaks.rows:
-        name = "ours beyond Numba / CRFsuite's"
-        if name in row:
-            what = f"{row['task']}: memory of training beyond Numba, over CRFsuite's"
-            aims.append(aim(what, row[name], most=3))
     return headlines, aims
 
 
 def main() -> None:
     """Measure, print, and write benchmarks/results/crfsuite.json."""
     data, quick = data_folder(), "--quick" in sys.argv[1:]
-    if "--memory" in sys.argv:
-        place = sys.argv.index("--memory")
-        print(measured(data, quick, *sys.argv[place + 1 : place + 3]))
-        return
     if "--run" in sys.argv:
         place = sys.argv.index("--run")
         name, pairs, library, optimum = sys.argv[place + 1 : place + 5]
@@ -233,7 +168,7 @@ def main() -> None:
         return
     for pairs in ("all", "observed"):  # The first run compiles.
         fitted(read_chunking(data, quick=False), TEMPLATE, 1, max_iterations=2, pairs=pairs)
-    tables = [race(data, quick), memory(data, quick)]
+    tables = [race(data, quick)]
     for table in tables:
         print(table)
     if not quick:

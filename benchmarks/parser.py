@@ -1,7 +1,7 @@
-"""The dependency parser on real treebanks: speed, memory and accuracy.
+"""The dependency parser on real treebanks: speed and accuracy.
 
     python -m benchmarks.parser [DATA] [--only speed accuracy crossing]
-    python -m benchmarks.parser [DATA] --speed    # what we aim at but for memory, in some minutes
+    python -m benchmarks.parser [DATA] --speed    # what we aim at, in some minutes
 
 DATA is the folder of the treebanks (or PARTITA_DATA). Speed: training passes and parsing of EWT,
 on one thread and on two. Accuracy: EWT dev with gold tags, as the CoNLL 2018 shared task scores it
@@ -11,14 +11,13 @@ decoding, on Basque and Ancient Greek.
 
 import argparse
 import os
-import subprocess
 import sys
 import time
 from copy import copy
 from pathlib import Path
 from typing import Any
 
-from benchmarks.timing import Table, aim, best_time, peak_gigabytes, write_json
+from benchmarks.timing import Table, aim, best_time, write_json
 
 # isort: split
 import numpy as np
@@ -121,7 +120,7 @@ def parsing(table: Table, parser: pt.DependencyParser, sentences: list[Sentence]
 # ---------------------------------------------------------------------- tables
 
 
-def speed(data: Path, parser: pt.DependencyParser, *, with_memory: bool = True) -> list[Table]:
+def speed(data: Path, parser: pt.DependencyParser) -> list[Table]:
     """Passes over EWT train, and parsing of EWT dev."""
     train, dev = treebank(data, EWT, "train"), treebank(data, EWT, "dev")
     training = Table("Training passes over EWT (12,544 sentences): AdaGrad, default features")
@@ -130,8 +129,7 @@ def speed(data: Path, parser: pt.DependencyParser, *, with_memory: bool = True) 
             passes(training, train, n_threads, projective)
     found = Table("Parsing EWT dev, from sentences as read")
     parsing(found, parser, dev)
-    tables = [training, found, decoding(parser, dev)]
-    return [*tables, memory(data)] if with_memory else tables
+    return [training, found, decoding(parser, dev)]
 
 
 def decoding(parser: pt.DependencyParser, sentences: list[Sentence]) -> Table:
@@ -142,30 +140,6 @@ def decoding(parser: pt.DependencyParser, sentences: list[Sentence]) -> Table:
         seconds = best_time(lambda d=decoder: parser.predict(sentences, decoder=d), 3, 20.0)
         table.add(decoder=decoder, **{"sentences/s": round(len(sentences) / seconds)})
     return table
-
-
-MEMORY = "Peak memory of a process, gigabytes: EWT, two passes, then parsing"
-
-
-def memory(data: Path) -> Table:
-    """Peaks of a process that only has Numba, of one that reads, and of one that trains."""
-    table = Table(MEMORY)
-    for what in ("Python and Numba alone", "reading", "training and parsing"):
-        command = [sys.executable, "-m", "benchmarks.parser", str(data), "--memory", what]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        table.add(process=what, gigabytes=float(done.stdout))
-    return table
-
-
-def measured(data: Path, what: str) -> float:
-    """What `memory` runs in a process of its own."""
-    _ = pt.ProjectiveTree(np.zeros((3, 3))).marginals
-    if what != "Python and Numba alone":
-        train = treebank(data, EWT, "train")
-        if what != "reading":
-            parser = fitted(train, max_iterations=2)
-            parser.predict(treebank(data, EWT, "dev"))
-    return peak_gigabytes()
 
 
 def found_aims(tables: list[Table]) -> list[dict[str, Any]]:
@@ -181,9 +155,6 @@ def found_aims(tables: list[Table]) -> list[dict[str, Any]]:
         aim("parser: sentences a second with labels", speeds["heads and labels"], least=6500),
         aim("parser: the joint decoder over the plain one, in time", plain / joint, most=3),
     ]
-    for peaks in tables[3:]:
-        own = peaks.rows[2]["gigabytes"] - peaks.rows[0]["gigabytes"]
-        found.append(aim("parser: gigabytes of training on EWT beyond Numba", own, most=0.6))
     return found
 
 
@@ -191,7 +162,7 @@ def speed_alone(data: Path) -> None:
     """Speeds and what we aim at, by a parser of part of EWT; printed, and not written."""
     part = treebank(data, EWT, "train")[:PART]
     parser = fitted(part, workers=1, n_models=1, max_iterations=4)
-    tables = speed(data, parser, with_memory=False)
+    tables = speed(data, parser)
     for table in tables:
         print(table)
     for each in found_aims(tables):
@@ -238,13 +209,9 @@ def main() -> None:
     arguments.add_argument("data", nargs="?", default=os.environ.get("PARTITA_DATA"), type=Path)
     arguments.add_argument("--only", nargs="*", default=["speed", "accuracy", "crossing"])
     arguments.add_argument("--speed", action="store_true", help="speeds alone, nothing is written")
-    arguments.add_argument("--memory", help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.data is None:
         sys.exit("Say where the treebanks are, or set PARTITA_DATA.")
-    if options.memory:
-        print(measured(options.data, options.memory))
-        return
     if options.speed:
         speed_alone(options.data)
         return

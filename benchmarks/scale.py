@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.limited_memory import limited
-from benchmarks.timing import RESULTS, Table, aim, best_time, peak_gigabytes, write_json
+from benchmarks.peaks import peak_gigabytes
+from benchmarks.timing import RESULTS, Table, aim, best_time, write_json
 from partita import DependencyParser, Tagger, samples
 from partita.arrays import FloatArray
 from partita.data import read_sentences

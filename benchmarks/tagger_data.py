@@ -69,7 +69,7 @@ def data_folder() -> Path:
     return data
 
 
-VALUED = ("--unlabelled", "--memory")
+VALUED = ("--unlabelled",)
 """Options with a value behind them."""
 
 

@@ -1,6 +1,6 @@
 """What the defaults of taggers are worth on little data, beside CRFsuite, and each option alone.
 
-    python -m benchmarks.tagger_defaults [DATA] [--only draws options memory]
+    python -m benchmarks.tagger_defaults [DATA] [--only draws options]
 
 DATA is the folder of the corpora (or PARTITA_DATA); all figures are of development parts: accuracy
 of tags out of words alone, F1 of chunks. "draws": the default beside CRFsuite, learnt from three
@@ -8,16 +8,14 @@ draws of some hundred sentences; CRFsuite gets the features of sklearn-crfsuite'
 of the same kind (affixes of up to four letters, two words on each side, pairs of words), with
 penalties that suit it better than its default, 100 iterations. "options": one change at a time, by
 20 passes of AdaGrad; classes of words are learnt from the words of the whole training part, and
-second-order transitions are `benchmarks.tag_triples`. "memory": peaks of processes that read and
-train. About 20 minutes.
+second-order transitions are `benchmarks.tag_triples`. About 20 minutes; memory is
+`benchmarks.memory`.
 """
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -25,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.crfsuite_features import as_dictionary, obvious, words_of
 from benchmarks.tag_triples import tagged
-from benchmarks.tagger import as_dictionary
 from benchmarks.tagger_data import Task, read_chunking
-from benchmarks.timing import Table, aim, optional, peak_gigabytes, spread, write_json
+from benchmarks.timing import Table, aim, optional, spread, write_json
 
 # isort: split
 from partita import Tagger
@@ -66,14 +64,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """What is changed of the defaults."""
 SECOND_ORDER = "second-order transitions"
 AHEAD = "ahead of the best of these"
-LIBRARIES = ("default", "L-BFGS", "python-crfsuite")
-PROCESSES = (
-    ("Ancient Greek", 727, LIBRARIES),
-    ("Basque", 2000, LIBRARIES),
-    ("EWT", 1000, LIBRARIES),
-    ("EWT", 12_544, ("default",)),
-)
-"""Whose memory and time are measured; the others take minutes on all of EWT."""
 
 
 @cache
@@ -130,25 +120,6 @@ def compared(whole: Task, size: int, seed: int) -> Sequence[tuple[str, float]]:
     if optional("pycrfsuite") is not None:
         for name, (features, penalty) in THEIRS.items():
             found.append((f"CRFsuite, {name}", theirs(task, features, penalty)))
-    return found
-
-
-def words_of(sentence: Any) -> Sequence[str]:
-    return sentence.column("FORM" if "FORM" in sentence.names else "0")
-
-
-def obvious(words: Sequence[str], place: int) -> dict[str, Any]:
-    """Features that a careful user of CRFsuite writes."""
-    word, lower = words[place], words[place].lower()
-    found = {**as_dictionary(words, place), "word": word, "hyphen": "-" in word}
-    for size in (1, 2, 3, 4):
-        found |= {f"end{size}": lower[-size:], f"start{size}": lower[:size]}
-    for offset in (-2, -1, 1, 2):
-        inside = 0 <= place + offset < len(words)
-        other = words[place + offset].lower() if inside else "-"
-        found[f"{offset:+}"] = other
-        if abs(offset) == 1:
-            found |= {f"{offset:+}:end3": other[-3:], f"{offset:+}:both": f"{other} {lower}"}
     return found
 
 
@@ -216,53 +187,11 @@ def classes_of(data: Path, name: str, n_classes: int) -> WordClasses:
     return WordClasses(n_classes=n_classes).fit(task_of(data, name).train)
 
 
-# ---------------------------------------------------------------------- memory
-
-
-def memory(data: Path) -> Table:
-    """Peaks of processes of their own, less what reading the same sentences takes."""
-    table = Table("Memory and time of training: megabytes at most beyond import and reading")
-    for name, most, libraries in PROCESSES:
-        row: dict[str, Any] = {"corpus": name, "sentences": most}
-        for library in libraries:
-            command = [sys.executable, "-m", "benchmarks.tagger_defaults", str(data)]
-            command += ["--measure", name, str(most), library]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                continue
-            peak, beginning, seconds = map(float, done.stdout.split())
-            row[f"{library}, MB"] = round(1024 * (peak - beginning))
-            row[f"{library}, CPU s"] = round(seconds, 1)
-        table.add(**row)
-        print(row, file=sys.stderr)
-    return table
-
-
-def measured(data: Path, name: str, most: int, library: str) -> tuple[float, float, float]:
-    """The peak of this process, that before training, and the CPU seconds of training."""
-    whole = task_of(data, name)
-    task = Task(name, whole.train[:most], whole.dev[:1], whole.column)
-    chosen = {"optimiser": "lbfgs"} if library == "L-BFGS" else {}
-    if library != "python-crfsuite":
-        # Kernels are compiled, or read from their cache, by small data of the same kind.
-        for optimiser in ("adagrad", "lbfgs"):
-            small = Task(name, task.train[:3], task.dev, task.column)
-            fitted(small, optimiser=optimiser, max_iterations=1)
-    beginning, began = peak_gigabytes(), time.process_time()
-    if library == "python-crfsuite":
-        with tempfile.NamedTemporaryFile() as file:
-            trained(task, *THEIRS["more features, c2=0.1"], file.name)
-    else:
-        fitted(task, **chosen)
-    return peak_gigabytes(), beginning, time.process_time() - began
-
-
 # ---------------------------------------------------------------------- the command
 
 PARTS: dict[str, Callable[[Path], Table]] = {
     "draws": draws,
     "options": one_at_a_time,
-    "memory": memory,
 }
 
 
@@ -280,14 +209,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("data", nargs="?", default=os.environ.get("PARTITA_DATA"), type=Path)
     arguments.add_argument("--only", nargs="*", choices=PARTS, default=list(PARTS))
-    arguments.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.data is None:
         sys.exit("Say where the corpora are, or set PARTITA_DATA.")
-    if options.measure:
-        name, most, library = options.measure
-        print(*measured(options.data, name, int(most), library))
-        return
     tables = [PARTS[part](options.data) for part in options.only]
     for table in tables:
         print(table)

@@ -129,12 +129,6 @@ def aim(
     }
 
 
-def peak_gigabytes() -> float:
-    """The most memory that this process has had; not getrusage, which may give its parent's."""
-    status = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line.split()[1] for line in status if line.startswith("VmHWM"))) / 2**20
-
-
 def measured_commit() -> str | None:
     """The commit of the sources, with a plus sign behind it if they have changed since."""
     folder = Path(__file__).parent
