@@ -25,7 +25,7 @@ Curve = list[tuple[int, float]]
 
 
 @dataclass(frozen=True)
-class Tagged:
+class TaggedSentences:
     """Sentences and their tags."""
 
     words: Sequence[Words]
@@ -35,10 +35,10 @@ class Tagged:
         return len(self.words)
 
 
-def tagged(part: samples.Part) -> Tagged:
+def tagged(part: samples.Part) -> TaggedSentences:
     """The words and tags of the sample treebank."""
     sentences = samples.treebank(part)
-    return Tagged(
+    return TaggedSentences(
         [sentence.column("FORM") for sentence in sentences],
         [sentence.column(COLUMN) for sentence in sentences],
     )
@@ -106,7 +106,9 @@ partita train tagger few.conllu --unlabelled rest.conllu \\
     --entropy-weight 0.1 -o pos.model"""
 
 
-def expectations(train: Tagged, n_words: int, n_endings: int) -> list[ExpectationConstraint]:
+def expectations(
+    train: TaggedSentences, n_words: int, n_endings: int
+) -> list[ExpectationConstraint]:
     """The share of each tag among frequent words and endings, as a dictionary would tell it."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for words, tags in zip(train.words, train.tags, strict=True):
@@ -126,7 +128,7 @@ def expectations(train: Tagged, n_words: int, n_endings: int) -> list[Expectatio
 
 
 def _curves(
-    settings: Settings, train: Tagged, test: Tagged, sizes: Sequence[int]
+    settings: Settings, train: TaggedSentences, test: TaggedSentences, sizes: Sequence[int]
 ) -> tuple[Curve, Curve]:
     """Accuracies without and with unlabelled text."""
     few: Curve = []
@@ -152,8 +154,8 @@ def _curves(
 
 def _expecting_tagger(
     settings: Settings,
-    train: Tagged,
-    test: Tagged,
+    train: TaggedSentences,
+    test: TaggedSentences,
     constraints: Sequence[ExpectationConstraint],
 ) -> Tagger:
     """A tagger that sees no tag of any sentence."""
@@ -201,7 +203,7 @@ def _accuracies(few: Curve, more: Curve, everything: float | None) -> Html:
     return table(("learnt from", "labels alone", "and unlabelled text"), rows)
 
 
-def _trellis(tagger: Tagger, test: Tagged) -> Html:
+def _trellis(tagger: Tagger, test: TaggedSentences) -> Html:
     """The most uncertain sentence of middle length."""
     of_length = [words for words in test.words if 7 <= len(words) <= 11]
     words = max(of_length, key=lambda words: float(tagger.entropy([words])[0]))
