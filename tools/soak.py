@@ -1,9 +1,9 @@
 """Train and predict for minutes on end, kill runs in the middle, watch the memory: `make soak`.
 
-    python -m tools.soak --seconds 600
+    python -m tools.soak --seconds 600 --victims 3
 
 One process trains every kind of estimator and asks it, again and again, and looks at its own memory
-after each round; beside it, in a thread, runs of the command are killed, interrupted or let be,
+after each round; beside it, in threads, runs of the command are killed, interrupted or let be,
 each at a moment of chance, and what they leave behind is checked: a checkpoint can be resumed from,
 a model file is whole or not there, an interrupted run keeps its model, nothing partial stays,
 and a run that comes to its end has the weights of one that nobody disturbed, bit for bit.
@@ -19,8 +19,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +42,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.soak", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--victims", type=int, default=1, help="runs of the command at a time")
     options = parser.parse_args()
     # What a shell starts in the background ignores Ctrl-C, and so would what is started here.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     began, sizes = time.monotonic(), list[int]()
     with tempfile.TemporaryDirectory(prefix="partita-soak-") as folder:
-        victims = Victims(Path(folder), random.Random(options.seed))
+        victims = [Victims(Path(folder, str(n)), options.seed + n) for n in range(options.victims)]
         # Ctrl-C ends it with what there is: estimators would take it for a wish to them alone.
-        with heed_interruptions() as interruption, victims.beside():
+        with heed_interruptions() as interruption, ExitStack() as threads:
+            for each in victims:
+                threads.enter_context(each.beside())
             while len(sizes) <= WARM_UP or time.monotonic() - began < options.seconds:
                 work()
                 if interruption.is_requested:
@@ -57,15 +60,16 @@ def main() -> int:
                 gc.collect()
                 sizes.append(resident())
                 seconds, size = time.monotonic() - began, sizes[-1] / 2**20
-                _say(f"round {len(sizes)}: {size:.1f} MiB, {seconds:.0f} s; {victims}")
+                _say(f"round {len(sizes)}: {size:.1f} MiB, {seconds:.0f} s; {summary(victims)}")
     if len(sizes) <= WARM_UP:
+        _say(f"{len(sizes)} rounds, too few to compare; {summary(victims)}")
         return 1
     first, last = sizes[WARM_UP], sizes[-1]
     _say(
         f"{len(sizes)} rounds: {first / 2**20:.1f} MiB after round {WARM_UP + 1}, at most "
-        f"{max(sizes[WARM_UP:]) / 2**20:.1f}, {last / 2**20:.1f} at the end; {victims}"
+        f"{max(sizes[WARM_UP:]) / 2**20:.1f}, {last / 2**20:.1f} at the end; {summary(victims)}"
     )
-    return 1 if last - first > GROWTH or victims.lost else 0
+    return 1 if last - first > GROWTH or any(each.lost for each in victims) else 0
 
 
 class Victims:
@@ -74,8 +78,9 @@ class Victims:
     Each goes on from the checkpoint of the one before, until one comes to its end.
     """
 
-    def __init__(self, folder: Path, rng: random.Random) -> None:
-        self.folder, self.rng = folder, rng
+    def __init__(self, folder: Path, seed: int) -> None:
+        folder.mkdir()
+        self.folder, self.rng = folder, random.Random(seed)
         self.model, self.checkpoint = folder / "victim.model", folder / "victim.checkpoint"
         self.log = folder / "victim.log"
         self.killed = self.interrupted = self.midway = self.finished = self.resumed = (
@@ -85,13 +90,6 @@ class Victims:
         self.is_over = threading.Event()
         self.expected, self.seconds = b"", 0.0
         """The weights of a run that nobody disturbs, and how long it takes."""
-
-    def __str__(self) -> str:
-        return (
-            f"{self.killed} runs killed, {self.interrupted} interrupted, {self.midway} of these "
-            f"while they learned, {self.finished} finished, {self.resumed} resumed, "
-            f"{len(self.lost)} lost{''.join(f': {e}' for e in self.lost)}"
-        )
 
     @contextmanager
     def beside(self) -> Iterator[None]:
@@ -188,6 +186,19 @@ class Victims:
     def weights(self) -> bytes:
         """The weights of the model that is there."""
         return bytes(read_model(self.model).arrays["weights"].tobytes())
+
+
+def summary(victims: Sequence[Victims]) -> str:
+    """What became of all runs."""
+    killed, interrupted, midway, finished, resumed = (
+        sum(getattr(each, name) for each in victims)
+        for name in ("killed", "interrupted", "midway", "finished", "resumed")
+    )
+    lost = [error for each in victims for error in each.lost]
+    return (
+        f"{killed} runs killed, {interrupted} interrupted, {midway} of these while they learned, "
+        f"{finished} finished, {resumed} resumed, {len(lost)} lost{''.join(f': {e}' for e in lost)}"
+    )
 
 
 def work() -> None:

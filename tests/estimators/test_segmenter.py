@@ -88,6 +88,13 @@ def test_questions_agree_with_all_sequences(segmenter):
     assert all(tags in every for tags in drawn)
 
 
+def test_another_kind_of_sentences_is_named(segmenter):
+    with pytest.raises(ValueError, match="dictionaries or lists of features came; this model was"):
+        segmenter.predict([[["a"]]])
+    with pytest.raises(ValueError, match="dictionaries or lists of features came; this model was"):
+        segmenter.predict([[{"a": 1.0}]])
+
+
 def test_fixed_tags_are_kept(segmenter):
     sentence = NEW_WORDS[0]
     fixed = ["B-VP", *["?"] * (len(sentence) - 1)]

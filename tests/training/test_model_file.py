@@ -50,6 +50,13 @@ def test_everything_comes_back(model):
     contents.arrays["weights"][0] = 1.0  # what was read may be written to
 
 
+@pytest.mark.parametrize("read", [read_model, read_header])
+def test_a_number_is_no_name(read):
+    """It would be read from standard input."""
+    with pytest.raises(TypeError, match="not int"):
+        read(0)
+
+
 def test_the_header_alone(model):
     header = read_header(model)
     assert header.pop("arrays").keys() == ARRAYS.keys()

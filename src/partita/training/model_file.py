@@ -97,7 +97,8 @@ def read_model(
     with an array that has a NaN among its numbers, if it is a model. Memory is taken only once the
     checksums are right, and no more than the file is long.
     """
-    with open(path, "rb") as file:
+    # A number would be a file that is open already.
+    with open(os.fspath(path), "rb") as file:
         return decoded(os.fspath(path), file, _size(file), kind=kind, estimator=estimator)
 
 
@@ -149,7 +150,7 @@ def aligned(place: int, chunks: list[Any]) -> int:
 
 def read_header(path: str | os.PathLike[str], *, kind: str = "model") -> dict[str, Any]:
     """What a file says it holds, without its arrays (nor their checksum)."""
-    with open(path, "rb") as file:
+    with open(os.fspath(path), "rb") as file:
         header = _read_header(os.fspath(path), file, _size(file)).header
     _check_kind(os.fspath(path), header, kind, None)
     return header

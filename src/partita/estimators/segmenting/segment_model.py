@@ -19,7 +19,7 @@ from partita.structures.segments import SegmentChains
 from partita.text.attributes import Attributes
 from partita.text.segment_features import SegmentFeatures
 from partita.text.word_features import WordFeatures
-from partita.text.words import Words, read_words
+from partita.text.words import Words
 from partita.training.batches import CACHED_PARTS, cut
 
 Roles = Literal["one", "IOB2", "BIOES"]
@@ -83,7 +83,7 @@ class SegmentModel:
 
     def encode(self, sentences: Sequence[Any]) -> EncodedSegments:
         """The attributes of sentences, none of which is empty."""
-        return self.encoded(read_words(sentences, self.features.columns or None))
+        return self.encoded(self.features.words_of(sentences))
 
     def encoded(self, words: Words) -> EncodedSegments:
         """The attributes of words and of segments."""
