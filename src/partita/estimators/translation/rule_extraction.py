@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -116,37 +117,66 @@ def count_rules(
 ) -> RuleCounts:
     """In how many pairs of an aligned bitext each rule is; a pair counts its weight, else 1.
 
-    With two threads each side of the rules is numbered by one.
+    With two threads one finds the next rules while the other numbers these.
     """
     weights = np.ones(len(source)) if weights is None else np.asarray(weights, dtype=np.float64)
-    rows = _rows([link for own in links for link in own])
-    ends = offsets_of(np.array([len(own) for own in links], dtype=np.int64))
-    bitext = source.numbers, source.offsets, target.numbers, target.offsets, rows, ends
-    shape = limits.longest_phrase, limits.most_symbols, limits.most_slots
+    extraction = _Extraction(source, target, links, limits)
     sources, targets = _Different(limits.most_symbols), _Different(limits.longest_phrase)
     rules = _Different(2)
     counts, last_pairs = np.zeros(0), np.zeros(0, dtype=np.int64)
-    first, room = 0, AT_ONCE
-    while first < len(source):
-        left = np.empty((room, limits.most_symbols), dtype=np.int32)
-        right = np.empty((room, limits.longest_phrase), dtype=np.int32)
-        pairs = np.empty(room, dtype=np.int64)
-        begun, (first, n) = first, kernels.extract_all(first, *bitext, *shape, left, right, pairs)
-        if first == begun:
-            # One pair alone has more rules than there is room for.
-            room *= 2
-            continue
-        both = np.column_stack(
-            in_threads(
-                _Different.numbers, (sources, targets), (left[:n], right[:n]), n_threads=n_threads
-            )
+    found = extraction.after(0)
+    while found is not None:
+        tasks = (
+            partial(sources.numbers, found.sources),
+            partial(extraction.after, found.end),
+            partial(targets.numbers, found.targets),
         )
-        found = rules.numbers(both.astype(np.int32))
+        left, following, right = in_threads(lambda task: task(), tasks, n_threads=n_threads)
+        numbers = rules.numbers(np.column_stack([left, right]).astype(np.int32))
         n_new = rules.n_rows - len(counts)
         counts = np.concatenate([counts, np.zeros(n_new)])
         last_pairs = np.concatenate([last_pairs, np.full(n_new, -1)])
-        kernels.count(found, pairs, weights, last_pairs, counts)
+        kernels.count(numbers, found.pairs, weights, last_pairs, counts)
+        found = following
     return RuleCounts(sources.rows, targets.rows, rules.rows, counts)
+
+
+class _Extracted(NamedTuple):
+    """Rules of some pairs, as often as they are found."""
+
+    sources: Array
+    targets: Array
+    pairs: IntArray
+    """Which pair each rule is of."""
+    end: int
+    """The pair behind them."""
+
+
+class _Extraction:
+    """The rules of an aligned bitext, some pairs at a time."""
+
+    def __init__(
+        self, source: Numbered, target: Numbered, links: Sequence[Links], limits: RuleLimits
+    ) -> None:
+        rows = _rows([link for own in links for link in own])
+        ends = offsets_of(np.array([len(own) for own in links], dtype=np.int64))
+        self._bitext = source.numbers, source.offsets, target.numbers, target.offsets, rows, ends
+        self._shape = limits.longest_phrase, limits.most_symbols, limits.most_slots
+        self._n_pairs, self._limits = len(source), limits
+
+    def after(self, first: int) -> _Extracted | None:
+        """The rules of the next pairs; None if there is no pair left."""
+        room = AT_ONCE
+        while first < self._n_pairs:
+            left = np.empty((room, self._limits.most_symbols), dtype=np.int32)
+            right = np.empty((room, self._limits.longest_phrase), dtype=np.int32)
+            pairs = np.empty(room, dtype=np.int64)
+            end, n = kernels.extract_all(first, *self._bitext, *self._shape, left, right, pairs)
+            if end > first:
+                return _Extracted(left[:n], right[:n], pairs[:n], end)
+            # One pair alone has more rules than there is room for.
+            room *= 2
+        return None
 
 
 def merged_rules(parts: Iterable[RuleCounts]) -> RuleCounts:
@@ -159,10 +189,12 @@ def merged_rules(parts: Iterable[RuleCounts]) -> RuleCounts:
     {RulePair(source=(1,), target=(2,)): 2.0, RulePair(source=(3,), target=(4,)): 1.0}
     """
     waiting = iter(parts)
-    first = next(waiting)
+    first, second = next(waiting), next(waiting, None)
+    if second is None:
+        return first
     sources, targets, rules = (_Different(rows.shape[1]) for rows in first[:3])
     counts = np.zeros(0)
-    for part in chain([first], waiting):
+    for part in chain([first, second], waiting):
         both = sources.numbers(part.sources), targets.numbers(part.targets)
         sides = [own[number] for own, number in zip(both, part.sides.T, strict=True)]
         found = rules.numbers(np.column_stack(sides).astype(np.int32))

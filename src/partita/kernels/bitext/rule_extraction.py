@@ -11,6 +11,7 @@ import numpy as np
 from partita.kernels.bitext.hiero_trie import MISSING
 from partita.kernels.bitext.word_pairs import find
 from partita.kernels.jit import kernel, step
+from partita.kernels.simd.prefetch import prefetch
 
 
 @kernel
@@ -179,21 +180,45 @@ def extract_all(
     return len(source_offsets) - 1, n_rules
 
 
+AHEAD, RING = 12, 16
+"""How long before its turn a row is asked for; and room for where rows are, a power of two."""
+
+
+@step
+def place_of(rows, row, mask):
+    """Where in a table a row is looked for first, by a hash of its numbers."""
+    value = np.uint64(14695981039346656037)
+    for k in range(rows.shape[1]):
+        value = (value ^ np.uint64(rows[row, k])) * np.uint64(1099511628211)
+        value ^= value >> np.uint64(29)
+    return np.int64(value & np.uint64(mask))
+
+
 @kernel
 def intern(rows, table, kept, n_kept, numbers):
     """The number of each row among those that are kept; new ones are, and how many there are then.
 
     `table` has 2**k places, more than rows; -1 where there is none. Equal rows are found by a hash
-    of their numbers, and compared.
+    of their numbers, and compared. Both the table and what is kept wait for memory, so they are
+    asked for before.
     """
     n_rows, width = rows.shape
     mask = len(table) - 1
-    for row in range(n_rows):
-        value = np.uint64(14695981039346656037)
-        for k in range(width):
-            value = (value ^ np.uint64(rows[row, k])) * np.uint64(1099511628211)
-            value ^= value >> np.uint64(29)
-        place = np.int64(value & np.uint64(mask))
+    places = np.empty(RING, dtype=np.int64)
+    for coming in range(n_rows + AHEAD):
+        if coming < n_rows:
+            place = place_of(rows, coming, mask)
+            places[coming % RING] = place
+            prefetch(table, place)
+        near = coming - AHEAD // 2
+        if 0 <= near < n_rows:
+            number = table[places[near % RING]]
+            if number >= 0:
+                prefetch(kept, number * width)
+        row = coming - AHEAD
+        if row < 0:
+            continue
+        place = places[row % RING]
         while True:
             number = table[place]
             if number < 0:
