@@ -248,6 +248,13 @@ def test_lists_of_large_scores_are_as_long_as_there_are_structures():
     assert [score for _, score in found[0]] == [4e9, 4e9]
 
 
+def test_one_sentence_whose_digits_are_lost_is_enough():
+    unary = [np.zeros((2, 2)), np.array([[4e9, 200.0], [-4e9, 0.0]])]
+    p = pt.LinearChain(unary, np.where(np.eye(2) > 0, 0.0, -np.inf))
+    with pytest.raises(ValueError, match="a max-marginal of sentence 1 .* is lost in rounding"):
+        p.max_marginals  # noqa: B018
+
+
 def test_directions_that_are_larger_than_sums_can_be():
     """They are taken in a unit, and put back."""
     p = pt.LinearChain(np.array([[0.0, 1.0], [2.0, 0.5]]), np.zeros((2, 2)))

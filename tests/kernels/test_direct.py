@@ -10,6 +10,7 @@ import pytest
 import partita as pt
 from partita.kernels.bitext.hmm_steps import agree, infer_pair
 from partita.kernels.bitext.model1 import without_partner
+from partita.kernels.bitext.rule_extraction import lexical
 from partita.kernels.chains.lattices import word_sums
 from partita.kernels.chains.scaled import log_scale
 from partita.kernels.doors.padded import merge
@@ -180,6 +181,22 @@ def test_words_of_the_empty_word_have_no_partner_all_of_them():
     assert without_partner(values.reshape(-1), *shape, partners, words) == 2
     assert partners.tolist() == [0, 0, -1]
     assert words.tolist() == [4, 5, -1]
+
+
+def test_weights_of_rules_are_means_over_their_words_and_the_empty_word():
+    """Places that hold no word, and slots, which are negative too, count for nothing."""
+    table = {(0, 5): 0.25, (1, 5): 0.5, (2, 6): 0.125, (1, 6): 0.75}
+    offsets, targets = np.array([0, 1, 3, 4]), np.array([5, 5, 6, 6], dtype=np.int32)
+    values, unseen = np.array([0.25, 0.5, 0.75, 0.125]), np.array([0.0, 0.01, 0.02])
+    given = np.array([[1, 2, -9], [2, -1, 1], [-9, -9, -9]], dtype=np.int32)
+    words = np.array([[5, -1], [6, 5], [6, -9]], dtype=np.int32)
+    out = np.empty(3)
+    lexical(offsets, targets, values, unseen, given, words, -30.0, out)
+    for found, sources, wanted in zip(out, given, words, strict=True):
+        xs = [0, *sources[sources >= 0]]
+        means = [np.mean([table.get((x, y), unseen[x]) for x in xs]) for y in wanted[wanted >= 0]]
+        expected = sum(np.log(mean) if mean > 0 else -30.0 for mean in means)
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
 def test_words_of_a_source_word_that_are_not_the_strongest_have_no_partner():

@@ -160,6 +160,7 @@ def flat(heads=(0, 1), tails=(0,), offsets=(0, 0, 1), root=1, n_nodes=2):
         (lambda: flat(n_nodes=1, root=0), r"heads\[1\] is 1; expected a node from 0 to 0"),
         (lambda: flat(tails=(5,)), r"tails_flat\[0\] is 5"),
         (lambda: flat(offsets=(0, 1, 0)), "never to descend"),
+        (lambda: flat(offsets=(0, 2, 1)), "never to descend"),
         (lambda: flat(offsets=(0, 0, 2)), "goes from 0 to 2 for 1 tails"),
         (lambda: flat(offsets=(0, 1)), "tails of 1 edges"),
         (lambda: flat(n_nodes=2.0), "n_nodes is 2.0"),
