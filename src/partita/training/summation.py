@@ -56,7 +56,7 @@ class Part:
 
 
 MOST_ALIVE = 8
-"""Shards whose gradients are in memory at a time: as many threads can scatter at once."""
+"""Shards whose gradients grow at a time, at most; no more than threads that add to them."""
 
 
 def sum_all(
@@ -71,10 +71,11 @@ def sum_all(
 
     def parts() -> Iterator[Part]:
         nonlocal n_done
-        for first in range(0, n_shards, MOST_ALIVE):
-            count = min(MOST_ALIVE, n_shards - first)
-            shards = range(first, first + count)
-            alive = visits(len(batches), n_shards, shards, n_threads)
+        at_once = min(MOST_ALIVE, n_threads)
+        for first in range(0, n_shards, at_once):
+            count = min(at_once, n_shards - first)
+            # The shards of these batches alternate, so that all of them grow at once.
+            alive = [k for k in range(len(batches)) if first <= k % n_shards < first + count]
             chosen = ChosenBatches(batches, alive)
             before, n_done = n_done, n_done + len(chosen)
 
@@ -87,24 +88,6 @@ def sum_all(
                 yield Part(first + index, 1, sums)
 
     return total(parts())
-
-
-def visits(n_batches: int, n_shards: int, shards: Sequence[int], n_at_once: int) -> list[int]:
-    """The batches of some shards, those of so many shards in turn; of each shard in order.
-
-    >>> visits(6, 3, [0, 1, 2], 2)
-    [0, 1, 3, 4, 2, 5]
-    """
-    order = []
-    for start in range(0, len(shards), n_at_once):
-        together = shards[start : start + n_at_once]
-        order += [
-            first + shard
-            for first in range(0, n_batches, n_shards)
-            for shard in together
-            if first + shard < n_batches
-        ]
-    return order
 
 
 def sum_by_shard(

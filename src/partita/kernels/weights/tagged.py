@@ -11,8 +11,9 @@ import numpy as np
 from partita.arrays import Array
 from partita.kernels.chains import scaled
 from partita.kernels.features import pairs, rows
-from partita.kernels.jit import kernel, lent, linked, step
+from partita.kernels.jit import borrowing, kernel, lent, linked, step
 from partita.kernels.simd.eight import EIGHT
+from partita.kernels.simd.lanes import N_LANES, broadcast, load, store
 
 marginals = linked(scaled.marginals)
 gather_rows, scatter_rows = linked(rows.gather), linked(rows.scatter)
@@ -70,15 +71,46 @@ class TaggedRoom(NamedTuple):
     cells: Array
 
 
+@borrowing
+def add_stretch(source, start, n_values, out, at):
+    """out[at : at + n] += source[start : start + n]."""
+    k = 0
+    while k + N_LANES <= n_values:
+        store(out, at + k, load(out, at + k) + load(source, start + k))
+        k += N_LANES
+    while k < n_values:
+        out[at + k] += source[start + k]
+        k += 1
+
+
+@lent
+def clear_stretch(begin, end, out):
+    """out[begin:end] = 0."""
+    k = begin
+    while k + N_LANES <= end:
+        store(out, k, broadcast(0.0))
+        k += N_LANES
+    while k < end:
+        out[k] = 0.0
+        k += 1
+
+
 @lent
 def read_tables(batch, first, last, weights, scores):
     """The transition table of every sentence."""
     n_table = batch.n_tags * batch.n_tags
     for sentence in range(first, last):
         table = batch.part_offsets[sentence + 1] - n_table
-        for k in range(n_table):
-            # As a gather does it, which adds to 0.
-            scores[table + k] = 0.0 + weights[batch.first_table + k]
+        add_stretch(weights, batch.first_table, n_table, scores, table)
+
+
+@lent
+def add_tables(batch, gradient, out):
+    """The gradient of the transition table, sentence by sentence."""
+    n_table = batch.n_tags * batch.n_tags
+    for sentence in range(len(batch.part_offsets) - 1):
+        table = batch.part_offsets[sentence + 1] - n_table
+        add_stretch(gradient, table, n_table, out, batch.first_table)
 
 
 @lent
@@ -104,8 +136,7 @@ def infer_piece(batch, piece, weights, room):
     """Scores, marginals and gradient by the scores of one piece."""
     first, last = batch.pieces[piece], batch.pieces[piece + 1]
     words, end = batch.word_offsets[first], batch.word_offsets[last]
-    for part in range(batch.part_offsets[first], batch.part_offsets[last]):
-        room.scores[part] = 0.0
+    clear_stretch(batch.part_offsets[first], batch.part_offsets[last], room.scores)
     gather_rows(
         weights, batch.n_tags, batch.ids, batch.values, batch.offsets[words : end + 1],
         batch.starts[words:end], room.scores,
@@ -148,8 +179,4 @@ def add_gradient(batch, gradient, out):
     scatter_pairs(
         gradient, batch.pairs, batch.pair_values, batch.pair_parts, out[batch.first_pair :]
     )
-    n_table = batch.n_tags * batch.n_tags
-    for sentence in range(len(batch.part_offsets) - 1):
-        table = batch.part_offsets[sentence + 1] - n_table
-        for k in range(n_table):
-            out[batch.first_table + k] += gradient[table + k]
+    add_tables(batch, gradient, out)

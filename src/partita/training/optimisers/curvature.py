@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from partita.arrays import FloatArray, SingleArray
+from partita.training.spare_vectors import SPARE
 from partita.training.vectors import combination, pair_products, row_products
 
 
@@ -85,7 +86,7 @@ class Curvature:
     def direction(self, gradient: FloatArray, n_threads: int = 1) -> FloatArray:
         """-H gradient, H the estimate of the inverse Hessian; reads all vectors once."""
         if not self.n_pairs:
-            return -gradient
+            return np.negative(gradient, out=SPARE.vector(len(gradient)))
         coefficients = self._coefficients()
         return combination(coefficients, self.rows, gradient, n_threads)
 

@@ -11,6 +11,7 @@ from partita.training.optimisers.quasi_newton import (
     QuasiNewton,
     QuasiNewtonState,
     in_units,
+    quotient,
     true_norm,
 )
 from partita.training.vectors import norm
@@ -34,7 +35,7 @@ class LBFGS(QuasiNewton):
                 "at 0. Use OWLQN."
             )
         units = self.units_of(problem)
-        problem, place = in_units(problem, units), weights / units if units.size else weights
+        problem, place = in_units(problem, units), quotient(weights, units)
         loss, gradient = problem.value_and_gradient(place, 0)
         checked_finite(loss, gradient)
         length = true_norm(gradient, units)

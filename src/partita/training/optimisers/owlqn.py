@@ -14,6 +14,7 @@ from partita.training.optimisers.quasi_newton import (
     QuasiNewton,
     QuasiNewtonState,
     in_units,
+    quotient,
     true_norm,
 )
 from partita.training.vectors import dot, norm
@@ -32,7 +33,7 @@ class OWLQN(QuasiNewton):
         """Loss and gradient at the given weights; nothing remembered."""
         check_not_random(problem, "OWLQN")
         units = self.units_of(problem)
-        problem, place = in_units(problem, units), weights / units if units.size else weights
+        problem, place = in_units(problem, units), quotient(weights, units)
         loss, gradient = problem.value_and_gradient(place, 0)
         checked_finite(loss, gradient)
         found = Found(place, loss, gradient)

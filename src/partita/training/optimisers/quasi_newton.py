@@ -9,6 +9,7 @@ from partita.arrays import Array, FloatArray
 from partita.training.optimisers.base import Optimiser, Problem, State, share_of
 from partita.training.optimisers.curvature import Curvature
 from partita.training.optimisers.scaling import ScaledProblem, find_units
+from partita.training.spare_vectors import SPARE
 from partita.training.vectors import norm, norm_of_product, product
 
 WINDOW = 10
@@ -121,6 +122,13 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
 def in_units(problem: Problem, units: FloatArray) -> Problem:
     """The problem as a function of weights in these units."""
     return ScaledProblem(problem, units) if units.size else problem
+
+
+def quotient(weights: FloatArray, units: FloatArray) -> FloatArray:
+    """The weights in these units."""
+    if not units.size:
+        return weights
+    return np.divide(weights, units, out=SPARE.vector(len(weights)))
 
 
 def true_norm(gradient: FloatArray, units: FloatArray, n_threads: int = 1) -> float:

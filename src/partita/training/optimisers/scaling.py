@@ -29,9 +29,12 @@ def find_units(corpus: Corpus) -> FloatArray:
     digit of a weight, were tried: they cost ten passes of sixty.)
     """
     share = corpus.n_words / corpus.n_parts if corpus.n_words else USUAL_SHARE
-    counts = np.abs(corpus.feature_counts())
-    units: FloatArray = (1.0 + share * counts) ** -0.25
-    return units
+    counts = corpus.feature_counts()
+    # In place, as far as it may be: new memory is cleared before it comes.
+    units: FloatArray = np.abs(counts, out=counts if counts.flags.writeable else None)
+    units *= share
+    units += 1.0
+    return np.power(units, -0.25, out=units)
 
 
 class ScaledProblem(Problem):
