@@ -383,11 +383,11 @@ def large(n_words: int, workers: int | str) -> Table:
 
 
 def few_words(n_words: int) -> Table:
-    """A long text of a small vocabulary, whose model and counts take next to nothing."""
+    """A long text of few words, whose model and counts of what is seen take next to nothing."""
     with tempfile.TemporaryDirectory() as name:
         short, long = Path(name) / "short.txt", Path(name) / "long.txt"
-        write_text(short, n_words // 20, most=300)
-        write_text(long, n_words, most=300)
+        write_text(short, n_words // 20, most=20)
+        write_text(long, n_words, most=20)
         return limited(short, long)
 
 
