@@ -7,7 +7,7 @@ import pytest
 
 from partita.structures import charts
 from partita.structures.base import Inference
-from partita.structures.charts import Blocks
+from partita.structures.charts import Blocks, each_block, n_in_eights
 from partita.structures.constituents import ConstituencyTrees
 from partita.structures.projective_trees import ProjectiveTrees
 from partita.structures.sibling_trees import SiblingTrees
@@ -27,7 +27,7 @@ KINDS = {
 def cuts(sizes):
     """How many sentences each block has."""
     sizes = np.array(sizes, dtype=int)
-    return [len(order) for order in Blocks(np.arange(len(sizes)), sizes).orders]
+    return [len(block.order) for block in Blocks(np.arange(len(sizes)), sizes).cut]
 
 
 def test_a_batch_is_cut_between_groups_into_an_even_number_of_like_blocks(monkeypatch):
@@ -60,8 +60,8 @@ def test_what_is_not_kept_is_dropped_at_once(most_kept, monkeypatch):
 
     blocks = Blocks(np.arange(4), np.full(4, 5))
     found = blocks.fill(fill)
-    assert [charts is not None for charts in found] == [most_kept == 20]
-    blocks.each(lambda order, charts: used.append(order.tolist()), fill, found)
+    assert [block.charts is not None for block in found] == [most_kept == 20]
+    each_block(lambda order, charts: used.append(order.tolist()), fill, found)
     assert used == [[0, 1, 2, 3]]
     assert made == [[0, 1, 2, 3]] * (1 if most_kept == 20 else 2)
 
@@ -75,9 +75,29 @@ def kept(inference):
 def test_blocks_keep_the_order(monkeypatch):
     monkeypatch.setattr(charts, "BLOCK", 1)
     order = np.random.default_rng(0).permutation(13)
-    found = Blocks(order, np.full(13, 5)).orders
+    found = [block.order for block in Blocks(order, np.full(13, 5)).cut]
     assert [len(block) for block in found] == [4, 4, 4, 1]
     assert np.array_equal(np.concatenate(found), order)
+
+
+def test_blocks_of_eights_come_first():
+    blocks = Blocks(np.arange(20), np.full(20, 5), n_wide=16)
+    assert [(len(block.order), block.n_lanes) for block in blocks.whole] == [(16, 8), (4, 4)]
+
+
+def test_sentences_are_taken_in_eights_where_that_pays(monkeypatch):
+    def n_wide(n_words):
+        n_words = np.array(n_words)
+        return n_in_eights(n_words, 6 * (n_words + 1) ** 2)
+
+    monkeypatch.setattr(charts, "IS_LONG", True)
+    assert n_wide([]) == n_wide([10] * 7) == 0
+    assert n_wide([10] * 15) == 8
+    assert n_wide([10] * 16) == 16
+    assert n_wide([10] * 8 + [60] * 8) == 8  # the charts of those are too large
+    assert n_wide([2] * 4 + [20] * 4) == 0
+    monkeypatch.setattr(charts, "IS_LONG", False)
+    assert n_wide([10] * 16) == 0
 
 
 @pytest.mark.parametrize("most_kept", [0, 2**30])
@@ -101,8 +121,42 @@ def test_blocks_give_what_the_whole_batch_gives(kind, most_kept, monkeypatch):
     monkeypatch.setattr(charts, "BLOCK", 1)
     cut.run = partial(in_threads, n_threads=2)
     found = cut.infer(scores)
-    assert [block is None for block in kept(found)] == [most_kept == 0] * 4
+    assert [block.charts is None for block in kept(found)] == [most_kept == 0] * 4
     np.testing.assert_array_equal(found.log_partition, expected.log_partition)
     np.testing.assert_array_equal(found.marginals, expected.marginals)
     for _ in range(2):
         np.testing.assert_array_equal(cut.covariance_product(scores, found, direction), product)
+
+
+EIGHTS = {
+    "many roots": lambda n_words: ProjectiveTrees(n_words),
+    "one root": lambda n_words: ProjectiveTrees(n_words, single_root=True),
+    "labels": lambda n_words: ProjectiveTrees(n_words, 2),
+}
+
+
+@pytest.mark.parametrize("kind", EIGHTS)
+def test_eights_give_what_fours_give(kind, monkeypatch):
+    n_words = np.array([4, 5, 6, 4, 4, 1, 5, 6, 6, 5, 6, 4, 3, 5, 5, 6, 6, 1, 2])
+    rng, found = np.random.default_rng(2), []
+    for has_eight in (False, True):
+        monkeypatch.setattr(charts, "IS_LONG", has_eight)
+        monkeypatch.setattr(charts, "COST_OF_EIGHT", 0.0)
+        trees = EIGHTS[kind](n_words)
+        if not has_eight:
+            scores, direction = rng.normal(size=(2, trees.n_parts))
+            # Weights that are lost, and arcs that are forbidden.
+            scores[::7] *= 300.0
+            scores[5::50] = -np.inf
+            direction[5::50] = 0.0
+            trees.clear_unused(scores)
+            direction[scores == -np.inf] = 0.0
+        inference = trees.infer(scores)
+        assert [block.n_lanes for block in kept(inference)] == ([8, 4] if has_eight else [4])
+        found.append((*inference[:2], trees.covariance_product(scores, inference, direction)))
+        once = trees.infer_once(scores)
+        assert {block.charts for block in kept(once)} == {None}
+        found.append((*once[:2], trees.covariance_product(scores, once, direction)))
+    for others in found[1:]:
+        for mine, its in zip(found[0], others, strict=True):
+            np.testing.assert_array_equal(its, mine)

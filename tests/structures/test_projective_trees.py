@@ -10,6 +10,7 @@ from numba import config
 import partita as pt
 from partita.kernels.projective import log as eisner_log
 from partita.kernels.projective import scaled as eisner_scaled
+from partita.kernels.simd.either import FOURS
 from partita.structures.projective_trees import ProjectiveTrees
 from projective import is_projective_tree
 
@@ -34,7 +35,7 @@ def scaled(batch, single_root):
     scores = np.concatenate([arcs.ravel() for arcs in batch])
     is_safe = np.empty(trees.n_sentences, dtype=np.bool_)
     eisner_scaled.marginals(
-        scores, trees.arc_offsets, trees.n_words, trees._order, single_root,
+        scores, trees.arc_offsets, trees.n_words, trees._order, single_root, FOURS, False,
         is_safe, np.empty((trees.n_sentences + 7) // 4, dtype=np.int64), log_partition, marginals,
     )  # fmt: skip
     return log_partition, trees.split(marginals), is_safe

@@ -49,8 +49,9 @@ def trees(kind: "type[pt.ProjectiveTree] | type[pt.SpanningTree]") -> None:
     rng = np.random.default_rng(0)
     for single_root in (False, True):
         ask(kind(rng.normal(size=(6, 6)), single_root=single_root))
-    # Sentences of a batch are computed side by side, one alone by itself.
+    # Sentences of a batch are computed side by side, four or eight, one alone by itself.
     ask(kind(rng.normal(size=(2, 6, 6)), n_words=[5, 3]))
+    ask(kind(rng.normal(size=(8, 6, 6))))
 
 
 def siblings() -> None:

@@ -63,6 +63,20 @@ class FlatDistribution:
         check_support(self.structures, self.scores, inference.log_partition)
         self._inference = inference
 
+    def infer_once(self) -> None:
+        """Say first that log-partition and marginals are all that will be wanted.
+
+        It changes no answer; a covariance product may take longer then.
+
+        >>> from partita import ProjectiveTree
+        >>> p = ProjectiveTree(np.zeros((3, 3)))
+        >>> p.infer_once()
+        >>> np.exp(p.inference.log_partition).round(9)
+        array([3.])
+        """
+        if self._inference is None:
+            self._keep(self.structures.infer_once(self.scores))
+
     def infer_with_entropy(self) -> None:
         """Say first that the entropy's gradient will be wanted: one pass may then give it too.
 

@@ -185,6 +185,10 @@ class Structures(ABC):
 
     # ------------------------------------------------------------------ right for every structure
 
+    def infer_once(self, scores: FloatArray) -> Inference:
+        """`infer` for who will hardly ask for more: a covariance product may take longer then."""
+        return self.infer(scores)
+
     def infer_with_entropy(self, scores: FloatArray) -> InferenceWithEntropy | None:
         """Inference, entropy and its gradient in one pass; None if there is no faster way.
 

@@ -14,7 +14,7 @@ from partita.kernels.constituents import scaled as cky
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.base import Best, Inference, Structure
 from partita.structures.batch import largest_finite, moved_words, offsets, pieces, where_false
-from partita.structures.charts import Blocks, Charts, Fill, unread
+from partita.structures.charts import Blocks, Charts, Fill, each_block, unread
 from partita.structures.part_arrays import PartArray
 from partita.structures.step_structures import Step, StepStructures
 from partita.structures.tied_forests import TiedForest
@@ -218,7 +218,7 @@ class ConstituencyTrees(StepStructures):
             )
 
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            self._blocks.each(multiply, fill, kept, self.run)
+            each_block(multiply, fill, kept, self.run)
         if again is not None:
             product[again.parts] = again.covariance_product(direction)
         return product

@@ -46,12 +46,12 @@ class JoinedStructures(Structures):
 
     def infer(self, scores: FloatArray) -> Inference:
         """Each member's own inference."""
-        found = self._asked(lambda member, mine: member.infer(mine), self._split(scores))
-        return Inference(
-            np.concatenate([inference.log_partition for inference in found]),
-            np.concatenate([inference.marginals for inference in found]),
-            tuple(found),
-        )
+        return _joined(self._asked(lambda member, mine: member.infer(mine), self._split(scores)))
+
+    def infer_once(self, scores: FloatArray) -> Inference:
+        """Each member's own."""
+        asked = self._asked(lambda member, mine: member.infer_once(mine), self._split(scores))
+        return _joined(asked)
 
     def centred(self, scores: FloatArray, inference: Inference) -> FloatArray:
         """Each member's own."""
@@ -173,3 +173,12 @@ def _blocks(sizes: Sequence[int]) -> list[slice]:
 
 def _chained(lists: Sequence[list[Any]]) -> list[Any]:
     return [item for items in lists for item in items]
+
+
+def _joined(found: list[Inference]) -> Inference:
+    """The inferences of all members as one."""
+    return Inference(
+        np.concatenate([inference.log_partition for inference in found]),
+        np.concatenate([inference.marginals for inference in found]),
+        tuple(found),
+    )

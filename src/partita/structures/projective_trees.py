@@ -10,9 +10,11 @@ from partita.kernels.projective import k_best as eisner_k_best
 from partita.kernels.projective import log as eisner_log
 from partita.kernels.projective import sample as eisner_sample
 from partita.kernels.projective import scaled as eisner_scaled
+from partita.kernels.simd.eight import EIGHT
+from partita.kernels.simd.either import EIGHTS, FOURS
 from partita.structures.base import Inference, covariance_from_products
 from partita.structures.batch import where_false
-from partita.structures.charts import Blocks, Charts, Fill, unread
+from partita.structures.charts import Blocks, Charts, Fill, each_block, n_in_eights, unread
 from partita.structures.counting import count_projective_trees
 from partita.structures.trees import Trees
 
@@ -30,35 +32,51 @@ class ProjectiveTrees(Trees):
 
     @cached_property
     def _blocks(self) -> Blocks:
-        return Blocks(self._order, N_CHARTS * np.diff(self.arc_offsets))
+        sizes = N_CHARTS * np.diff(self.arc_offsets)
+        n_wide = n_in_eights(self.n_words[self._order], sizes[self._order])
+        return Blocks(self._order, sizes, n_wide, is_reused=True)
 
     def _fill(
-        self, arcs: FloatArray, is_safe: BoolArray, log_partition: FloatArray, marginals: FloatArray
+        self,
+        arcs: FloatArray,
+        is_safe: BoolArray,
+        log_partition: FloatArray,
+        marginals: FloatArray,
+        *,
+        is_kept: bool = True,
     ) -> Fill:
         """Inside-outside in probabilities, of some sentences."""
-        return lambda order, offsets: eisner_scaled.marginals(
-            arcs, *self._shape, order, self.single_root, is_safe, offsets, log_partition, marginals
-        )
 
-    def _infer_arcs(self, arcs: FloatArray) -> Inference:
+        def fill(order: IntArray, offsets: IntArray) -> Array:
+            kind = EIGHTS if len(offsets) <= len(order) // EIGHT + 1 else FOURS
+            charts: Array = eisner_scaled.marginals(
+                arcs, *self._shape, order, self.single_root, kind, is_kept,
+                is_safe, offsets, log_partition, marginals,
+            )  # fmt: skip
+            return charts
+
+        return fill
+
+    def _infer_arcs(self, arcs: FloatArray, *, keep: bool) -> Inference:
         """Inside-outside in probabilities; in logarithms where those would underflow."""
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.arc_offsets[-1])
         is_safe = np.empty(self.n_sentences, dtype=np.bool_)
-        fill = self._fill(arcs, is_safe, log_partition, marginals)
-        charts = self._blocks.fill(fill, self.run)
+        is_kept = keep and self._blocks.is_kept
+        fill = self._fill(arcs, is_safe, log_partition, marginals, is_kept=is_kept)
+        blocks = self._blocks.fill(fill, self.run, keep=keep)
         # What overflows or underflows is reported, and done again.
         unsafe = where_false(is_safe)
         if unsafe.size:
             eisner_log.marginals(
                 arcs, *self._shape, self.single_root, unsafe, log_partition, marginals
             )
-        return Inference(log_partition, marginals, (charts, unsafe))
+        return Inference(log_partition, marginals, (blocks, unsafe))
 
     def _arc_covariance_product(
         self, arcs: FloatArray, inference: Inference, direction: FloatArray
     ) -> FloatArray:
         """Inside-outside differentiated along the direction."""
-        kept, unsafe = inference.state
+        blocks, unsafe = inference.state
         product = np.empty_like(arcs)
         fill = self._fill(arcs, *unread(self.n_sentences, len(arcs)))
 
@@ -67,7 +85,7 @@ class ProjectiveTrees(Trees):
                 direction, *self._shape, order, self.single_root, *charts, product
             )
 
-        self._blocks.each(multiply, fill, kept, self.run)
+        each_block(multiply, fill, blocks, self.run)
         if unsafe.size:
             eisner_log.covariance_product(
                 arcs, direction, *self._shape, self.single_root, unsafe,

@@ -21,7 +21,7 @@ from partita.structures.base import (
     covariance_from_products,
 )
 from partita.structures.batch import largest_finite, moved_words, offsets, pieces
-from partita.structures.charts import Blocks, Charts, Fill, unread
+from partita.structures.charts import Blocks, Charts, Fill, each_block, unread
 from partita.structures.part_arrays import PartArray
 from partita.structures.settling import centre_arcs
 from partita.structures.sibling_forests import SiblingForests, sibling_places
@@ -102,7 +102,7 @@ class SiblingTrees(ArrayStructures):
             )
 
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            self._blocks.each(multiply, fill, kept, self.run)
+            each_block(multiply, fill, kept, self.run)
         if unsafe.size:
             found = self._forests(unsafe).covariance_product(
                 self._folded(scores, unsafe), again, self._folded(direction, unsafe, 0.0)

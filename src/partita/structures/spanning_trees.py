@@ -16,7 +16,7 @@ from partita.kernels.spanning import wide as spanning_wide
 from partita.kernels.trees import reachability
 from partita.structures.base import Inference
 from partita.structures.batch import where_false, where_true
-from partita.structures.charts import Blocks, Charts, Fill, Kept, unread
+from partita.structures.charts import Blocks, Charts, Fill, each_block, unread
 from partita.structures.counting import count_spanning_trees
 from partita.structures.trees import Trees
 
@@ -47,17 +47,17 @@ class SpanningTrees(Trees):
             is_safe, is_restricted, offsets, log_partition, marginals,
         )  # fmt: skip
 
-    def _infer_arcs(self, arcs: FloatArray) -> Inference:
+    def _infer_arcs(self, arcs: FloatArray, *, keep: bool) -> Inference:
         """Elimination without subtraction, O(n³); with unbounded numbers where it underflows."""
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.arc_offsets[-1])
         is_safe, is_restricted = np.empty((2, self.n_sentences), dtype=np.bool_)
         shape = self.arc_offsets, self.n_words
         found = is_safe, is_restricted, log_partition, marginals
-        kept: Kept = [None]
+        kept = self._blocks.whole
         if self.n_sentences == 1:
             spanning_lone.marginals(arcs, self.n_words.item(), self.single_root, *found)
         else:
-            kept = self._blocks.fill(self._fill(arcs, *found), self.run)
+            kept = self._blocks.fill(self._fill(arcs, *found), self.run, keep=keep)
         unsafe, restricted = where_false(is_safe), where_true(is_restricted)
         if unsafe.size:
             spanning_wide.marginals(
@@ -88,7 +88,7 @@ class SpanningTrees(Trees):
             )
 
         fill = self._fill(arcs, is_safe, np.empty_like(is_safe), *found)
-        self._blocks.each(multiply, fill, kept, self.run)
+        each_block(multiply, fill, kept, self.run)
         if unsafe.size:
             spanning_wide.covariance_product(*given, self.single_root, unsafe, product)
         if restricted.size:

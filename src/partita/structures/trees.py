@@ -68,8 +68,8 @@ class Trees(ArrayStructures):
     # ------------------------------------------------------------------ unlabelled arcs, by kind
 
     @abstractmethod
-    def _infer_arcs(self, arcs: FloatArray) -> Inference:
-        """Log-partition and marginals of unlabelled arcs."""
+    def _infer_arcs(self, arcs: FloatArray, *, keep: bool) -> Inference:
+        """Log-partition and marginals of unlabelled arcs; `keep` what covariance products need."""
 
     @abstractmethod
     def _arc_covariance_product(
@@ -107,11 +107,18 @@ class Trees(ArrayStructures):
 
     def infer(self, scores: FloatArray) -> Inference:
         """Labels are summed out, log sum_l exp(score), and shared out again: p(l | arc) p(arc)."""
+        return self._infer(scores, keep=True)
+
+    def infer_once(self, scores: FloatArray) -> Inference:
+        """Without keeping the charts, which then need not leave the cache."""
+        return self._infer(scores, keep=False)
+
+    def _infer(self, scores: FloatArray, *, keep: bool) -> Inference:
         if self.n_labels is None:
-            return self._infer_arcs(scores)
+            return self._infer_arcs(scores, keep=keep)
         marginals = np.empty(self.n_parts)
         arcs = self._summed_arcs(scores, marginals)
-        inference = self._infer_arcs(arcs)
+        inference = self._infer_arcs(arcs, keep=keep)
         label_kernels.spread(inference.marginals, self.n_labels, marginals)
         return Inference(inference.log_partition, marginals, (arcs, inference))
 

@@ -133,7 +133,9 @@ class TensorDistribution(ShapedTensors):
         tensor(0.5620)
         """
         p = self._settled(self.numpy.certain.settled)
-        return p._scalar(p._log_partition() - p._expected(p._flat))
+        # First, since it asks for what covariance products need.
+        expected = p._expected(p._flat)
+        return p._scalar(p._log_partition() - expected)
 
     def cross_entropy(self, other: Self) -> Tensor:
         """-sum p log q = A_q - <scores_q, marginals_p>; infinite where q forbids what p allows.

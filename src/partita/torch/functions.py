@@ -221,6 +221,7 @@ class LogPartition(torch.autograd.Function):
     def forward(ctx: Any, source: Source, leaf: Leaf, *tensors: Tensor) -> Tensor:
         # Not saved for the backward pass: the engine has a copy, so they may change meanwhile.
         ctx.source, ctx.tensors = source, tensors
+        source.engine.infer_once()
         is_small = source.p.largest <= PRECISE
         found = source.engine.inference.log_partition if is_small else exact.log_partition(source.p)
         return numbers(found, leaf)
@@ -243,6 +244,7 @@ class LogProb(torch.autograd.Function):
         p = source.p
         sums = np.empty(p.structures.n_sentences)
         parts.sum_products(counts, p.scores, p.structures.part_offsets, sums)
+        source.engine.infer_once()
         is_small = p.largest <= PRECISE
         found = (
             sums - source.engine.inference.log_partition if is_small else exact.log_prob(p, counts)

@@ -86,7 +86,7 @@ def fill_spans(values, part_offsets, n_words, order, first, at, fill, charts):
         row, whole = at.weight + i * at.stride, n_whole(n_words, order, first, i)
         rows = rows_of(part_offsets, n_words, order, first, i)
         for j in range((i + 1) // N_LANES * N_LANES, whole, N_LANES):
-            load_four(values, rows, j, charts, row + j * N_LANES)
+            load_four(values, rows, j, charts, row + j * N_LANES, N_LANES)
         for index in range(N_LANES):
             words = n_words[order[min(first + index, len(order) - 1)]]
             for j in range(max(i + 1, whole), at.n_words):

@@ -9,17 +9,17 @@ in the batch; with one such axis, or none, there is one run a sentence.
 import numpy as np
 
 from partita.kernels.jit import inlined, kernel
-from partita.kernels.simd.lanes import (
-    N_LANES,
-    broadcast,
-    lane,
-    load,
-    load_any,
+from partita.kernels.simd.eight import (
+    EIGHT,
+    all_eight,
+    halves,
+    load_eight,
     maximum,
     minimum,
     select,
-    store,
+    store_eight,
 )
+from partita.kernels.simd.lanes import N_LANES, broadcast, lane, load, store
 from partita.kernels.simd.lanes import total as lane_total
 
 
@@ -40,14 +40,14 @@ def copy_scores(source, start, target, first, n_cells, seen):
     lanes; it costs nothing beside the memory that is read anyway.
     """
     wrong, high, low, rest, most = seen
-    whole = n_cells - n_cells % N_LANES
-    for cell in range(0, whole, N_LANES):
-        values = load_any(source, start + cell)
+    whole = n_cells - n_cells % EIGHT
+    for cell in range(0, whole, EIGHT):
+        values = load_eight(source, start + cell)
         # A comparison with NaN is false, so NaN is counted too.
         wrong = wrong + select(values < np.inf, 0.0, 1.0)
         high = maximum(select(values < np.inf, values, 0.0), high)
         low = minimum(select(values > -np.inf, values, 0.0), low)
-        store(target, first + cell, values)
+        store_eight(target, first + cell, values)
     for cell in range(whole, n_cells):
         value = source[start + cell]
         rest += 0.0 if value < np.inf else 1.0
@@ -60,16 +60,22 @@ def copy_scores(source, start, target, first, n_cells, seen):
 @inlined
 def nothing_seen():
     """For `copy_scores` to begin with."""
-    return broadcast(0.0), broadcast(0.0), broadcast(0.0), 0.0, 0.0
+    return all_eight(0.0), all_eight(0.0), all_eight(0.0), 0.0, 0.0
 
 
 @inlined
 def summary(seen):
     """How many are neither finite nor -inf, and the largest absolute value of the finite ones."""
-    wrong, high, low, rest, most = seen
+    wrong, highs, lows, rest, most = seen
+    (wrong_1, wrong_2), (high_1, high_2), (low_1, low_2) = (
+        halves(wrong),
+        halves(highs),
+        halves(lows),
+    )
+    high, low = maximum(high_1, high_2), minimum(low_1, low_2)
     for index in range(N_LANES):
         most = max(most, lane(high, index), -lane(low, index))
-    return lane_total(wrong) + rest, most
+    return lane_total(wrong_1 + wrong_2) + rest, most
 
 
 END_TO_END = -1

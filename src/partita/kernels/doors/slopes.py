@@ -6,16 +6,16 @@ one pass, rounded there. Shapes are as in `padded`.
 
 from partita.kernels.doors.padded import power
 from partita.kernels.jit import inlined, kernel
-from partita.kernels.simd.lanes import N_LANES, broadcast, load, store, store_single
+from partita.kernels.simd.eight import EIGHT, load_eight, store_eight
+from partita.kernels.simd.lanes import N_LANES, broadcast, load, store
 
 
 @inlined
 def copy_times(factor, source, start, target, first, n_cells):
     """Cells of `source`, times a number, to single precision."""
-    factors = broadcast(factor)
-    whole = n_cells - n_cells % N_LANES
-    for cell in range(0, whole, N_LANES):
-        store_single(target, first + cell, factors * load(source, start + cell))
+    whole = n_cells - n_cells % EIGHT
+    for cell in range(0, whole, EIGHT):
+        store_eight(target, first + cell, factor * load_eight(source, start + cell))
     for cell in range(whole, n_cells):
         target[first + cell] = factor * source[start + cell]
 

@@ -45,7 +45,8 @@ from partita.kernels.projective.tiles import (
     store_ahead,
     store_back,
 )
-from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, store
+from partita.kernels.simd.either import all_lanes, doubles, load, n_lanes, room, store
+from partita.kernels.simd.lanes import N_LANES, fma
 from partita.kernels.trees.side_by_side import best_arcs, exponentiate, fill_lanes, total_best
 from partita.kernels.underflow import SAFE
 
@@ -123,12 +124,16 @@ def inside_tile(still, moved, at, i, j):
 @step
 def inside_words(still, moved, at):
     """All spans of words, rows in pairs from the last to the first."""
-    charts, zero = filled(still, moved), broadcast(0.0)
-    one = broadcast(1.0 if moved is None else 0.0)
+    charts, zero = filled(still, moved), all_lanes(still, 0.0)
+    one = all_lanes(still, 1.0 if moved is None else 0.0)
     for i in range(at.n_words + 1):
         cell = i * (at.stride + N_LANES)
         store(charts, at.right + cell, one)
         store(charts, at.left + cell, one)
+        # What belongs to no tree is multiplied as all else is.
+        for unused in (cell, i * at.stride):
+            store(charts, at.arc + unused, zero)
+            store(charts, at.outer_arc + unused, zero)
     for i in range(at.n_words - 1, 0, -2):
         close_inside(still, moved, at, i, i + 1, one, zero, zero)
         for j in range(i + 2, at.n_words, 2):
@@ -141,7 +146,7 @@ def inside_root(still, moved, at, single_root, totals):
 
     With a single root, right[0, j] is not to be continued, so it is 0 in the chart.
     """
-    charts, zero = filled(still, moved), broadcast(0.0)
+    charts, zero = filled(still, moved), all_lanes(still, 0.0)
     for j in range(1, at.n_words + 1):
         column, cell = j * at.stride, j * N_LANES
         pair, right = load(charts, at.left + column + N_LANES), zero
@@ -229,7 +234,7 @@ def outside_tile(still, moved, at, i, j, limit):
 @step
 def outside_words(still, moved, at, limit):
     """All spans of words, rows in pairs from the first to the last; (i, i+1) is in no tile."""
-    zero = broadcast(0.0)
+    zero = all_lanes(still, 0.0)
     for i in range(1, at.n_words, 2):
         for j in range(at.n_words - 1, i + 1, -2):
             limit = outside_tile(still, moved, at, i, j, limit)
@@ -250,7 +255,7 @@ def outside_root(still, moved, at, single_root, seeds):
 
     These seeds do not move, since the direction is centred.
     """
-    charts, zero = filled(still, moved), broadcast(0.0)
+    charts, zero = filled(still, moved), all_lanes(still, 0.0)
     limit = zero
     for j in range(at.n_words, 0, -1):
         cell = j * N_LANES
@@ -277,33 +282,53 @@ def outside_root(still, moved, at, single_root, seeds):
 def seed(n_words, order, first, totals, at, seeds):
     """seeds = 1 / the sum over the trees of each lane's sentence, where that ends; else 0."""
     for cell in range(0, at.stride, N_LANES):
-        store(seeds, cell, broadcast(0.0))
-    for index in range(N_LANES):
-        cell = n_words[order[min(first + index, len(order) - 1)]] * N_LANES + index
-        if totals[cell] > 0.0:
-            seeds[cell] = 1.0 / totals[cell]
+        store(seeds, cell, all_lanes(seeds, 0.0))
+    sums, values, n_each = doubles(totals), doubles(seeds), n_lanes(seeds)
+    for index in range(n_each):
+        cell = n_words[order[min(first + index, len(order) - 1)]] * n_each + index
+        if sums[cell] > 0.0:
+            values[cell] = 1.0 / sums[cell]
+
+
+@step
+def place_charts(n_words, order, kind, is_kept, offsets):
+    """Where the charts of each group start, and the end of all; returns how many numbers they take.
+
+    Unless they are kept, all groups have the same place.
+    """
+    offsets[0], most, n_each = 0, 0, n_lanes(kind)
+    for group in range(len(offsets) - 1):
+        last = min((group + 1) * n_each, len(order)) - 1
+        end = layout(n_words[order[last]]).end
+        most = max(most, end)
+        offsets[group + 1] = offsets[group] + end if is_kept else 0
+    return max(offsets[-1], most)
 
 
 @kernel
 def marginals(
-    scores, part_offsets, n_words, order, single_root, is_safe, offsets, log_partition, out
-):
-    """Log-partition and arc marginals of a batch, sentences taken in `order`, four at a time.
+    scores, part_offsets, n_words, order, single_root, kind, is_kept, is_safe, offsets,
+    log_partition, out,
+):  # fmt: skip
+    """Log-partition and arc marginals of a batch, sentences taken in `order`.
 
-    Fills which sentences are safe, and where the charts of each group of four start (as many
-    numbers as groups, and the end). Returns the charts.
+    Four at a time, or eight, by the `kind` of charts (see `either`). Fills which sentences are
+    safe, and where the charts of each group start (as many numbers as groups, and the end).
+    Returns the charts, which hold the last group's alone unless they are kept.
     """
-    offsets[0] = 0
+    n_each, longest = n_lanes(kind), 0
+    for sentence in order:
+        longest = max(longest, n_words[sentence])
+    width = layout(longest).stride
+    state = room(kind, place_charts(n_words, order, kind, is_kept, offsets))
+    rows = room(kind, 3 * width + 2 * N_LANES)
+    best, totals, seeds = rows[:width], rows[width : 2 * width], rows[2 * width : 3 * width]
+    signs = rows[3 * width :]
     for group in range(len(offsets) - 1):
-        last = min((group + 1) * N_LANES, len(order)) - 1
-        offsets[group + 1] = offsets[group] + layout(n_words[order[last]]).end
-    state = np.empty(offsets[-1])
-    for group in range(len(offsets) - 1):
-        first, end = group * N_LANES, min((group + 1) * N_LANES, len(order))
+        first, end = group * n_each, min((group + 1) * n_each, len(order))
         # The last of a group is its longest.
         at = layout(n_words[order[end - 1]])
-        charts = state[offsets[group] : offsets[group + 1]]
-        best, totals, seeds = np.empty(at.stride), np.empty(at.stride), np.empty(at.stride)
+        charts = state[offsets[group] :]
         fill_lanes(scores, part_offsets, n_words, order, first, at, -np.inf, charts)
         best_arcs(charts, at, 0, best)
         _, n_lost = exponentiate(charts, at, best)
@@ -313,25 +338,34 @@ def marginals(
         limit = outside_root(charts, None, at, single_root, seeds)
         limit = outside_words(charts, None, at, limit)
         write_arcs(charts, None, at, part_offsets, n_words, order, first, out)
-        for index in range(end - first):
-            sentence = order[first + index]
-            words, safe = n_words[sentence], SAFE
-            total = totals[words * N_LANES + index]
-            if lane(n_lost, index) > 0.0:
-                safe *= GROWTH ** -float(words)
-            is_positive = 0.0 < total < np.inf
-            is_safe[sentence] = is_positive and lane(limit, index) < safe
-            log_partition[sentence] = -np.inf
-            if is_positive:
-                log_partition[sentence] = total_best(best, words, index) + math.log(total)
+        store(signs, 0, n_lost)
+        store(signs, N_LANES, limit)
+        conclude(n_words, order, first, end, best, totals, signs, is_safe, log_partition)
     return state
+
+
+@step
+def conclude(n_words, order, first, end, best, totals, signs, is_safe, log_partition):
+    """Log-partitions of a group, and which are safe by how many weights were lost and the limit."""
+    sums, lost_and_limits, n_each = doubles(totals), doubles(signs), n_lanes(best)
+    for index in range(end - first):
+        sentence = order[first + index]
+        words, safe = n_words[sentence], SAFE
+        total = sums[words * n_each + index]
+        if lost_and_limits[index] > 0.0:
+            safe *= GROWTH ** -float(words)
+        is_positive = 0.0 < total < np.inf
+        is_safe[sentence] = is_positive and lost_and_limits[n_each + index] < safe
+        log_partition[sentence] = -np.inf
+        if is_positive:
+            log_partition[sentence] = total_best(best, words, index) + math.log(total)
 
 
 @step
 def centre(still, moved, at, means):
     """Subtract from direction[h, m] its mean over the heads of m, sum_h p(h, m) direction(h, m)."""
     for modifier in range(0, at.stride, N_LANES):
-        store(means, modifier, broadcast(0.0))
+        store(means, modifier, all_lanes(means, 0.0))
     for head in range(at.n_words + 1):
         row = head * at.stride
         for modifier in range(N_LANES, at.stride, N_LANES):
@@ -349,15 +383,15 @@ def centre(still, moved, at, means):
 @kernel
 def covariance_product(direction, part_offsets, n_words, order, single_root, state, offsets, out):
     """The covariance product of a batch, from the charts and offsets of `marginals`."""
-    largest = 0
+    largest, n_each = 0, n_lanes(state)
     for group in range(len(offsets) - 1):
         largest = max(largest, offsets[group + 1] - offsets[group])
-    scratch = np.empty(largest)
+    scratch = room(state, largest)
     for group in range(len(offsets) - 1):
-        first, end = group * N_LANES, min((group + 1) * N_LANES, len(order))
+        first, end = group * n_each, min((group + 1) * n_each, len(order))
         at = layout(n_words[order[end - 1]])
         still, moved = state[offsets[group] : offsets[group + 1]], scratch[: at.end]
-        nothing = np.empty(at.stride)
+        nothing = room(state, at.stride)
         fill_lanes(direction, part_offsets, n_words, order, first, at, 0.0, moved)
         centre(still, moved, at, nothing)
         inside_words(still, moved, at)

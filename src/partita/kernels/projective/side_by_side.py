@@ -10,7 +10,8 @@ tiles of two by two.
 
 from typing import NamedTuple
 
-from partita.kernels.jit import inlined, pasted, step
+from partita.kernels.jit import borrowing, pasted, step
+from partita.kernels.simd.either import doubles, n_lanes
 from partita.kernels.simd.four_rows import write_four
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, scatter
 from partita.kernels.trees.side_by_side import cells_of, lengths_of, n_common, rows_of
@@ -65,32 +66,54 @@ def write_arcs(still, moved, at, part_offsets, n_words, order, first, out):
 
     In the order of `trees.side_by_side.write_lanes`, without a matrix in between.
     """
-    lengths, zero = lengths_of(n_words, order, first), broadcast(0.0)
+    batch, apart = (part_offsets, n_words, order), n_lanes(still)
+    if moved is None:
+        write_rows(doubles(still), None, at, batch, first, apart, out)
+    else:
+        write_rows(doubles(still), doubles(moved), at, batch, first, apart, out)
+
+
+@borrowing
+def write_rows(still, moved, at, batch, first, apart, out):
+    """The same, of charts as doubles, whose cells are `apart`."""
+    part_offsets, n_words, order = batch
     for head in range(at.n_words, -1, -1):
-        rows, row = rows_of(part_offsets, order, first, lengths, head), head * at.stride
-        whole = n_common(lengths, head)
-        for j in range(at.n_words, max(whole, 1) - 1, -1):
-            value = arc_marginal(still, moved, at, row + j * N_LANES)
-            scatter(out, cells_of(rows, lengths, j), value)
-        for j in range(0, whole, N_LANES):
-            cell = row + j * N_LANES
-            write_four(
-                arc_marginal(still, moved, at, cell),
-                arc_marginal(still, moved, at, cell + N_LANES),
-                arc_marginal(still, moved, at, cell + 2 * N_LANES),
-                arc_marginal(still, moved, at, cell + 3 * N_LANES),
-                out, rows, j,
-            )  # fmt: skip
-        scatter(out, rows, zero)
-        scatter(out, cells_of(rows, lengths, head), zero)
+        for half in range(0, apart, N_LANES):
+            start = min(first + half, len(order) - 1)
+            lengths = lengths_of(n_words, order, start)
+            rows = rows_of(part_offsets, order, start, lengths, head)
+            write_row(still, moved, at, head, lengths, rows, apart, half, out)
 
 
-@inlined
-def arc_marginal(still, moved, at, cell):
-    """arc * outer_arc, or its derivative."""
-    value = load(filled(still, moved), at.arc + cell) * load(still, at.outer_arc + cell)
+@borrowing
+def write_row(still, moved, at, head, lengths, rows, apart, half, out):
+    """Those of a head, of the lanes from `half` on, in charts whose cells are `apart`."""
+    zero, n_doubles = broadcast(0.0), apart // N_LANES
+    arc, outer = n_doubles * at.arc + half, n_doubles * at.outer_arc + half
+    row, common = head * (at.n_words + 1), n_common(lengths, head)
+    for j in range(at.n_words, max(common, 1) - 1, -1):
+        value = arc_marginal(still, moved, arc, outer, (row + j) * apart)
+        scatter(out, cells_of(rows, lengths, j), value)
+    for j in range(0, common, N_LANES):
+        square = min(j, common - N_LANES)
+        cell = (row + square) * apart
+        write_four(
+            arc_marginal(still, moved, arc, outer, cell),
+            arc_marginal(still, moved, arc, outer, cell + apart),
+            arc_marginal(still, moved, arc, outer, cell + 2 * apart),
+            arc_marginal(still, moved, arc, outer, cell + 3 * apart),
+            out, rows, square,
+        )  # fmt: skip
+    scatter(out, rows, zero)
+    scatter(out, cells_of(rows, lengths, head), zero)
+
+
+@borrowing
+def arc_marginal(still, moved, arc, outer, cell):
+    """arc * outer_arc, or its derivative; of four sentences."""
+    value = load(filled(still, moved), arc + cell) * load(still, outer + cell)
     if moved is not None:
-        value = fma(load(still, at.arc + cell), load(moved, at.outer_arc + cell), value)
+        value = fma(load(still, arc + cell), load(moved, outer + cell), value)
     return value
 
 

@@ -13,13 +13,14 @@ Sums with `moved` charts are those of the derivative, moved * still + still * mo
 """
 
 from partita.kernels.jit import inlined, pasted, step
-from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, store
+from partita.kernels.simd.either import all_lanes, load, store
+from partita.kernels.simd.lanes import N_LANES, fma
 
 
 @pasted
 def inside_sums(still, moved, at, i, j):
     """The terms i+1 < k < j of the inside sums of a tile: pairs, rights and lefts."""
-    zero = broadcast(0.0)
+    zero = all_lanes(still, 0.0)
     zeros = (zero, zero, zero, zero)
     if moved is None:
         return add_inside(still, still, at, i, j, (zeros, zeros, zeros))
@@ -39,7 +40,7 @@ def inside_term(still, moved, at, i, j, k, pair, right, left):
 @pasted
 def outside_right_sums(still, moved, at, i, j):
     """What spans (i, j') with j' > j+1 add to a tile: rights, lefts, and arcs to the right."""
-    zero = broadcast(0.0)
+    zero = all_lanes(still, 0.0)
     zeros = (zero, zero, zero, zero)
     if moved is None:
         return add_outside_right(still, still, at, i, j, (zeros, zeros, zeros))
@@ -50,7 +51,7 @@ def outside_right_sums(still, moved, at, i, j):
 @pasted
 def outside_left_sums(still, moved, at, i, j, right, left):
     """What spans (i', j) with i' < i add to a tile: rights, lefts, and arcs to the left."""
-    zero = broadcast(0.0)
+    zero = all_lanes(still, 0.0)
     sums = (right, left, (zero, zero, zero, zero))
     if moved is None:
         return add_outside_left(still, still, at, i, j, sums)

@@ -17,7 +17,7 @@ from numba.extending import lower_builtin, models, register_model, type_callable
 
 from partita.kernels.jit import step
 from partita.kernels.simd.exponential import define, emit_fma, emit_scale, exponential, fma, scale
-from partita.kernels.simd.lanes import LANES, N_LANES, maximum, select
+from partita.kernels.simd.lanes import LANES, N_LANES, maximum, minimum, select
 
 __all__ = [
     "EIGHT",
@@ -29,6 +29,7 @@ __all__ = [
     "joined",
     "load_eight",
     "maximum",
+    "minimum",
     "select",
     "spread_eight",
     "store_eight",
@@ -52,8 +53,11 @@ def aligned(n_values):
 
 
 def load_eight(array, index):
-    """The eight numbers of a C-contiguous array from flat position `index` on, unchecked."""
-    return array.reshape(-1)[index : index + EIGHT].copy()
+    """The eight numbers of a C-contiguous array from flat position `index` on, unchecked.
+
+    As doubles, also where the array is of single precision.
+    """
+    return array.reshape(-1)[index : index + EIGHT].astype(np.float64)
 
 
 def spread_eight(array, index):
@@ -62,7 +66,10 @@ def spread_eight(array, index):
 
 
 def store_eight(array, index, value):
-    """Write eight lanes to a C-contiguous array from flat position `index` on, unchecked."""
+    """Write eight lanes to a C-contiguous array from flat position `index` on, unchecked.
+
+    Each is rounded where the array is of single precision.
+    """
     array.reshape(-1)[index : index + EIGHT] = value
 
 
@@ -145,15 +152,21 @@ def _emit_maximum(builder, a, b):
     return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
 
+def _emit_minimum(builder, a, b):
+    return builder.select(builder.fcmp_ordered("<", a, b), a, b)
+
+
 _define(operator.add, ir.IRBuilder.fadd, 2)
 _define(operator.sub, ir.IRBuilder.fsub, 2)
 _define(operator.mul, ir.IRBuilder.fmul, 2)
 _define(operator.truediv, ir.IRBuilder.fdiv, 2)
 _define(operator.gt, _emit_comparison(">"), 2, WIDE_MASK)
+_define(operator.lt, _emit_comparison("<"), 2, WIDE_MASK)
 _define(operator.eq, _emit_comparison("=="), 2, WIDE_MASK)
 _define(fma, emit_fma, 3)
 _define(scale, emit_scale, 3)
 _define(maximum, _emit_maximum, 2)
+_define(minimum, _emit_minimum, 2)
 _define(select, ir.IRBuilder.select, 2, before=(WIDE_MASK,))
 define(all_eight, spread, [signature(WIDE, types.float64)])
 
@@ -211,8 +224,13 @@ def _lower_transpose(context, builder, signature, rows):
 # Memory.
 
 
-def check_array(array):
-    if not isinstance(array, types.Array) or array.dtype != types.float64 or array.layout != "C":
+_MEMORY = {types.float64: (_DOUBLES, 8), types.float32: (ir.VectorType(ir.FloatType(), EIGHT), 4)}
+"""Eight numbers of an array as LLVM sees them, and where they may begin."""
+
+
+def check_array(array, kinds=(types.float64,)):
+    """Refuse what lanes cannot be read from: arrays of other kinds of numbers, or with gaps."""
+    if not isinstance(array, types.Array) or array.dtype not in kinds or array.layout != "C":
         raise NumbaTypeError(
             f"Lanes cannot be read from or written to {array}; expected a C-contiguous float64 "
             "array. Pass np.ascontiguousarray(array, dtype=np.float64) to the kernel."
@@ -225,10 +243,18 @@ def address_of(context, builder, array_type, array, index_type, index):
 
 
 @type_callable(spread_eight)
+def _type_spread(context):
+    def typer(array, index):
+        check_array(array)
+        return WIDE if isinstance(index, types.Integer) else None
+
+    return typer
+
+
 @type_callable(load_eight)
 def _type_load(context):
     def typer(array, index):
-        check_array(array)
+        check_array(array, _MEMORY)
         return WIDE if isinstance(index, types.Integer) else None
 
     return typer
@@ -238,7 +264,9 @@ def _type_load(context):
 def _lower_load(context, builder, signature, arguments):
     (array_type, index_type), (array, index) = signature.args, arguments
     address = address_of(context, builder, array_type, array, index_type, index)
-    return builder.load(builder.bitcast(address, _DOUBLES.as_pointer()), align=8)
+    numbers, align = _MEMORY[array_type.dtype]
+    value = builder.load(builder.bitcast(address, numbers.as_pointer()), align=align)
+    return value if numbers is _DOUBLES else builder.fpext(value, _DOUBLES)
 
 
 @lower_builtin(spread_eight, types.Array, types.Integer)
@@ -252,7 +280,7 @@ def _lower_spread(context, builder, signature, arguments):
 @type_callable(store_eight)
 def _type_store(context):
     def typer(array, index, value):
-        check_array(array)
+        check_array(array, _MEMORY)
         accepted = isinstance(index, types.Integer) and value is WIDE and array.mutable
         return types.void if accepted else None
 
@@ -263,5 +291,7 @@ def _type_store(context):
 def _lower_store(context, builder, signature, arguments):
     (array_type, index_type, _), (array, index, value) = signature.args, arguments
     address = address_of(context, builder, array_type, array, index_type, index)
-    builder.store(value, builder.bitcast(address, _DOUBLES.as_pointer()), align=8)
+    numbers, align = _MEMORY[array_type.dtype]
+    value = value if numbers is _DOUBLES else builder.fptrunc(value, numbers)
+    builder.store(value, builder.bitcast(address, numbers.as_pointer()), align=align)
     return context.get_dummy_value()

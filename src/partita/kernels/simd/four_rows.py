@@ -9,8 +9,11 @@ from partita.kernels.simd.lanes import N_LANES, load, store, transpose
 
 
 @borrowing
-def load_four(values, rows, shift, out, to):
-    """Lanes of the numbers at `shift` .. `shift` + 3 behind the beginnings of four rows."""
+def load_four(values, rows, shift, out, to, apart):
+    """Lanes of the numbers at `shift` .. `shift` + 3 behind the beginnings of four rows.
+
+    They are written from `to` on, each so many numbers behind the last.
+    """
     a, b, c, d = transpose(
         load(values, rows[0] + shift),
         load(values, rows[1] + shift),
@@ -18,9 +21,9 @@ def load_four(values, rows, shift, out, to):
         load(values, rows[3] + shift),
     )
     store(out, to, a)
-    store(out, to + N_LANES, b)
-    store(out, to + 2 * N_LANES, c)
-    store(out, to + 3 * N_LANES, d)
+    store(out, to + apart, b)
+    store(out, to + 2 * apart, c)
+    store(out, to + 3 * apart, d)
 
 
 @borrowing

@@ -9,22 +9,15 @@ square and the `stride` of its rows, in doubles.
 
 import numpy as np
 
-from partita.kernels.jit import pasted, step
+from partita.kernels.jit import borrowing, pasted, step
+from partita.kernels.simd import lanes
+from partita.kernels.simd.either import all_lanes, doubles, load, n_lanes, store
 from partita.kernels.simd.exponential import LOWEST, exponential
 from partita.kernels.simd.four_rows import load_four, store_four
-from partita.kernels.simd.lanes import (
-    N_LANES,
-    broadcast,
-    gather,
-    load,
-    maximum,
-    scatter,
-    select,
-    store,
-)
+from partita.kernels.simd.lanes import N_LANES, broadcast, gather, maximum, scatter, select
 
 
-@step
+@borrowing
 def lengths_of(n_words, order, first):
     """Number of words of the four sentences from order[first] on."""
     last = len(order) - 1
@@ -36,7 +29,7 @@ def lengths_of(n_words, order, first):
     )
 
 
-@step
+@borrowing
 def rows_of(part_offsets, order, first, lengths, head):
     """Where the arcs from a head start in four sentences; those from the last word if they end."""
     last = len(order) - 1
@@ -62,31 +55,46 @@ def cells_of(rows, lengths, modifier):
 
 @pasted
 def n_common(lengths, head):
-    """How many arcs from a head, in fours, are there in all four sentences, counted from 0."""
+    """How many arcs from a head, counted from 0, are there in all four sentences; 0 below four.
+
+    They are read and written in squares of four, the last of which ends with them, and so may
+    hold some that the one before it has.
+    """
     shortest = min(min(lengths[0], lengths[1]), min(lengths[2], lengths[3]))
-    return (shortest + 1) // N_LANES * N_LANES if head <= shortest else 0
+    return shortest + 1 if head <= shortest and shortest + 1 >= N_LANES else 0
 
 
 @step
 def fill_lanes(values, part_offsets, n_words, order, first, at, fill, matrix):
-    """A matrix from the arcs of four sentences, with `fill` where there is none.
+    """A matrix from the arcs of four sentences, or eight, with `fill` where there is none.
 
     What the arcs have in column 0 and on the diagonal has no effect.
     """
-    lengths, ends = lengths_of(n_words, order, first), np.empty(N_LANES)
+    whole, ends = doubles(matrix), np.empty(n_lanes(matrix))
+    for index in range(len(ends)):
+        ends[index] = n_words[order[min(first + index, len(order) - 1)]]
     for head in range(at.n_words + 1):
-        for k in range(N_LANES):
-            ends[k] = lengths[k] if head <= lengths[k] else 0
-        rows = rows_of(part_offsets, order, first, lengths, head)
-        row, last = head * at.stride, load(ends, 0)
-        whole = n_common(lengths, head)
-        for j in range(0, whole, N_LANES):
-            load_four(values, rows, j, matrix, row + j * N_LANES)
-        for j in range(max(whole, 1), at.n_words + 1):
-            value = gather(values, cells_of(rows, lengths, j))
-            store(matrix, row + j * N_LANES, select(last >= float(j), value, fill))
-        store(matrix, row, broadcast(fill))
-        store(matrix, row + head * N_LANES, broadcast(fill))
+        for half in range(0, n_lanes(matrix), N_LANES):
+            start = min(first + half, len(order) - 1)
+            places = part_offsets, order, start, lengths_of(n_words, order, start)
+            fill_row(values, places, head, at, lanes.load(ends, half), fill, whole, len(ends), half)
+
+
+@borrowing
+def fill_row(values, places, head, at, ends, fill, matrix, apart, half):
+    """A row of four lanes of a matrix of doubles whose cells are `apart`, from lane `half` on."""
+    part_offsets, order, first, lengths = places
+    rows = rows_of(part_offsets, order, first, lengths, head)
+    row, common = head * (at.n_words + 1) * apart + half, n_common(lengths, head)
+    for j in range(0, common, N_LANES):
+        square = min(j, common - N_LANES)
+        load_four(values, rows, square, matrix, row + square * apart, apart)
+    for j in range(max(common, 1), at.n_words + 1):
+        value = gather(values, cells_of(rows, lengths, j))
+        value = select(ends >= float(max(head, j)), value, fill)
+        lanes.store(matrix, row + j * apart, value)
+    lanes.store(matrix, row, broadcast(fill))
+    lanes.store(matrix, row + head * apart, broadcast(fill))
 
 
 @step
@@ -99,11 +107,12 @@ def write_lanes(matrix, at, part_offsets, n_words, order, first, out):
     lengths, zero = lengths_of(n_words, order, first), broadcast(0.0)
     for head in range(at.n_words, -1, -1):
         rows, row = rows_of(part_offsets, order, first, lengths, head), head * at.stride
-        whole = n_common(lengths, head)
-        for j in range(at.n_words, max(whole, 1) - 1, -1):
-            scatter(out, cells_of(rows, lengths, j), load(matrix, row + j * N_LANES))
-        for j in range(0, whole, N_LANES):
-            store_four(matrix, row + j * N_LANES, out, rows, j)
+        common = n_common(lengths, head)
+        for j in range(at.n_words, max(common, 1) - 1, -1):
+            scatter(out, cells_of(rows, lengths, j), lanes.load(matrix, row + j * N_LANES))
+        for j in range(0, common, N_LANES):
+            square = min(j, common - N_LANES)
+            store_four(matrix, row + square * N_LANES, out, rows, square)
         scatter(out, rows, zero)
         scatter(out, cells_of(rows, lengths, head), zero)
 
@@ -112,7 +121,7 @@ def write_lanes(matrix, at, part_offsets, n_words, order, first, out):
 def best_arcs(scores, at, first, best):
     """best[m] = max over heads h >= first of scores[h, m], which may be -inf."""
     for modifier in range(0, at.stride, N_LANES):
-        highest = broadcast(-np.inf)
+        highest = all_lanes(scores, -np.inf)
         for row in range(first * at.stride, (at.n_words + 1) * at.stride, at.stride):
             highest = maximum(load(scores, row + modifier), highest)
         store(best, modifier, highest)
@@ -125,12 +134,12 @@ def exponentiate(scores, at, best):
     Every word has exactly one head, so taking best[m] out of every arc to m takes the same
     amount out of every tree. Where best[m] is -inf nothing is taken out.
     """
-    n_finite, n_lost = broadcast(0.0), broadcast(0.0)
+    n_finite, n_lost = all_lanes(scores, 0.0), all_lanes(scores, 0.0)
     for row in range(0, (at.n_words + 1) * at.stride, at.stride):
         for modifier in range(0, at.stride, N_LANES):
             highest = load(best, modifier)
             score = load(scores, row + modifier) - select(highest > -np.inf, highest, 0.0)
-            is_finite = select(score > -np.inf, 1.0, broadcast(0.0))
+            is_finite = select(score > -np.inf, 1.0, all_lanes(scores, 0.0))
             n_finite = n_finite + is_finite
             n_lost = n_lost + select(score < LOWEST, is_finite, 0.0)
             store(scores, row + modifier, exponential(score))
@@ -141,6 +150,7 @@ def exponentiate(scores, at, best):
 def total_best(best, n_words, index):
     """What was taken out of the trees of one lane: -inf if a word has no arc."""
     total = 0.0
+    values, n_each = doubles(best), n_lanes(best)
     for word in range(1, n_words + 1):
-        total += best[word * N_LANES + index]
+        total += values[word * n_each + index]
     return total
