@@ -8,6 +8,7 @@ import pytest
 
 from partita.kernels.weights import chain_steps as kernels
 from partita.objectives import Entropy, Likelihood
+from partita.training import chain_steps
 from partita.training.chain_steps import ChainPass
 from partita.training.corpus import MemoryCorpus
 from partita.training.mini_batches import ColumnSteps
@@ -38,6 +39,23 @@ def test_the_same_bits_as_the_general_way(per_batch, n_threads, monkeypatch):
     assert found.loss == expected.loss
     assert found.gradient_norm == pytest.approx(expected.gradient_norm, rel=1e-13)
     np.testing.assert_array_equal(found.weights, expected.weights)
+
+
+def test_nobody_waits_busily_while_the_step_is_compiled(monkeypatch):
+    batches, asked = chain_batches(40, 5, n_attributes=50), []
+    expected = passes(MemoryCorpus(Likelihood(), batches, n_threads=2))
+    share = ChainPass._share
+
+    def noted(self, number, *, is_first):
+        asked.append((number, is_first, self._helpers is not None))
+        return share(self, number, is_first=is_first)
+
+    monkeypatch.setattr(ChainPass, "_share", noted)
+    monkeypatch.setattr(chain_steps, "is_ready", lambda _: False)
+    found = passes(MemoryCorpus(Likelihood(), batches, n_threads=2))
+    np.testing.assert_array_equal(found.weights, expected.weights)
+    assert (0, True, False) in asked
+    assert (1, True, True) in asked
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])

@@ -91,3 +91,11 @@ It costs no function; but pasting a long text, with loops and calls of its own, 
 def linked(called):
     """A kernel as a `step`, for a kernel that calls it: as such it needs no code of its own."""
     return step(getattr(called, "py_func", called))
+
+
+def is_ready(called):
+    """Whether a kernel can run at once, in this process: compiled, or read from the cache.
+
+    The first call of one that is not may take seconds, in which nobody should wait busily.
+    """
+    return bool(getattr(called, "signatures", True))

@@ -12,6 +12,7 @@ import numpy as np
 from partita.arrays import IntArray
 from partita.features.columns import ColumnBlock, shared_out
 from partita.kernels import meeting
+from partita.kernels.jit import is_ready
 from partita.kernels.simd.eight import EIGHT
 from partita.kernels.weights import chain_steps as kernels
 from partita.kernels.weights import updates
@@ -94,16 +95,19 @@ class ChainPass:
         self._rest = moves, method, vectors
         self._counters = meeting.new_counters()
         self._room = _room(batches)
-        n_helpers = Helpers.possible(n_threads, kernels.N_PIECES - 1)
-        self._helpers = Helpers(self._help, n_helpers, n_threads)
+        self._n_threads = n_threads
+        # Who waits for a step is busy looking, which costs a core while the step is compiled.
+        self._helpers = self._call_helpers() if is_ready(kernels.share_step) else None
 
     def step(self, number: int) -> tuple[float, float] | None:
         """Loss and squared norm of the gradient of a step; None if it is to be made otherwise."""
         (index,), _ = self._plan[number]
         batch, room = self._batches[index], self._room
         moved = self._share(number, is_first=True)
-        if moved < 0:
+        if moved < 0 and self._helpers is not None:
             self._helpers.check()
+        if self._helpers is None:
+            self._helpers = self._call_helpers()
         if moved <= 0:
             return None
         return float(losses_of(batch.tagged, room.tagged).sum()), float(
@@ -113,7 +117,12 @@ class ChainPass:
     def end(self) -> None:
         """Send the helpers home."""
         kernels.stop(self._counters)
-        self._helpers.wait()
+        if self._helpers is not None:
+            self._helpers.wait()
+
+    def _call_helpers(self) -> Helpers:
+        n_helpers = Helpers.possible(self._n_threads, kernels.N_PIECES - 1)
+        return Helpers(self._help, n_helpers, self._n_threads)
 
     def _share(self, number: int, *, is_first: bool) -> int:
         (index,), update = self._plan[number]
