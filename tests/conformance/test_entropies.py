@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import partita as pt
 from cases import CASES, flat, like
 from hypergraphs import random_edges
 from partita.objectives import Entropy, RenyiEntropy
@@ -131,3 +132,14 @@ def test_the_example_of_the_issue():
     assert p.entropy == pytest.approx(np.log(8), abs=1e-12)
     spread = p.span_entropy(0, 2), p.entropy_by_forward_pass()
     assert spread == (pytest.approx(np.log(8), abs=1e-9), pytest.approx(np.log(8), abs=1e-9))
+
+
+@pytest.mark.parametrize("trees", [pt.ProjectiveTree, pt.SpanningTree])
+def test_rounding_leaves_no_less_than_nothing(trees):
+    # Scores whose best tree is all but certain, so that the difference is all rounding.
+    rng = np.random.default_rng(0)
+    for n_words in (2, 3, 5, 6) * 10:
+        arcs = 100.0 * rng.normal(size=(n_words + 1, n_words + 1))
+        p, q = trees(arcs), trees(arcs + 1e-9 * rng.normal(size=arcs.shape))
+        assert p.entropy >= 0
+        assert p.kl_divergence(q) >= 0

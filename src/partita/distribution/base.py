@@ -164,7 +164,10 @@ class Distribution(ShapedDistribution[Parts], Generic[Parts, One]):
         >>> p.kl_divergence(p)
         0.0
         """
-        return self.cross_entropy(other) - self.entropy
+        # Rounding may leave less than nothing.
+        return self._form.scalar(
+            np.maximum(np.atleast_1d(self.cross_entropy(other) - self.entropy), 0.0)
+        )
 
     def renyi_entropy(self, alpha: float) -> Number:
         """log(sum p^alpha) / (1 - alpha) = (A(alpha scores) - alpha A(scores)) / (1 - alpha).

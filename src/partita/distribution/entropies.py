@@ -29,11 +29,12 @@ degree than the 9 that they integrate exactly, to double precision."""
 
 
 def entropy(p: "Distribution") -> FloatArray:
-    """A - <scores, marginals> of each sentence."""
-    if p.known_entropy is not None:
-        return p.known_entropy.copy()
-    q = p.settled
-    return q.inference.log_partition - q.flat_expectation(q.scores)
+    """A - <scores, marginals> of each sentence; where rounding would leave less than nothing, 0."""
+    found = p.known_entropy
+    if found is None:
+        q = p.settled
+        found = q.inference.log_partition - q.flat_expectation(q.scores)
+    return np.maximum(found, 0.0)
 
 
 def entropy_gradient(p: "Distribution") -> FloatArray:
