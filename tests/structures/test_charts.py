@@ -132,6 +132,8 @@ EIGHTS = {
     "many roots": lambda n_words: ProjectiveTrees(n_words),
     "one root": lambda n_words: ProjectiveTrees(n_words, single_root=True),
     "labels": lambda n_words: ProjectiveTrees(n_words, 2),
+    "constituents": lambda n_words: ConstituencyTrees(n_words),
+    "constituents, labels": lambda n_words: ConstituencyTrees(n_words, 2),
 }
 
 

@@ -67,6 +67,8 @@ def constituents() -> None:
     rng = np.random.default_rng(0)
     ask(pt.ConstituencyTree(rng.normal(size=(5, 5))))
     ask(pt.ConstituencyTree(rng.normal(size=(5, 5, 2)), labelled=True))
+    # Sentences of a batch are computed side by side, four or eight.
+    ask(pt.ConstituencyTree(rng.normal(size=(8, 5, 5))))
 
 
 def forest() -> None:

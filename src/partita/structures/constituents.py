@@ -7,14 +7,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.constituents import best as cky_best
 from partita.kernels.constituents import labels as span_labels
 from partita.kernels.constituents import scaled as cky
+from partita.kernels.simd.eight import EIGHT
+from partita.kernels.simd.either import EIGHTS, FOURS
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.base import Best, Inference, Structure
 from partita.structures.batch import largest_finite, moved_words, offsets, pieces, where_false
-from partita.structures.charts import Blocks, Charts, Fill, each_block, unread
+from partita.structures.charts import Blocks, Charts, Fill, each_block, n_in_eights, unread
 from partita.structures.part_arrays import PartArray
 from partita.structures.step_structures import Step, StepStructures
 from partita.structures.tied_forests import TiedForest
@@ -115,16 +117,23 @@ class ConstituencyTrees(StepStructures):
     # ------------------------------------------------------------------ fast sums
 
     def infer(self, scores: FloatArray) -> Inference:
-        """In probabilities, four sentences at a time; on forests, in logarithms, where these fail.
+        """In probabilities, sentences side by side; on forests, in logarithms, where these fail.
 
         Labels are summed out, log sum_l exp(score), and shared out again: p(l | span) p(span).
         """
+        return self._infer(scores, keep=True)
+
+    def infer_once(self, scores: FloatArray) -> Inference:
+        """Without keeping the charts, which then need not leave the cache."""
+        return self._infer(scores, keep=False)
+
+    def _infer(self, scores: FloatArray, *, keep: bool) -> Inference:
         if self.n_labels is None:
-            return self._infer_spans(scores)
+            return self._infer_spans(scores, keep=keep)
         spans, shares = np.empty(self._plain.n_parts), np.empty(self.n_parts)
         shape = self.n_words, self._plain.part_offsets, self.n_labels
         span_labels.sum_labels(scores, *shape, spans, shares)
-        inner = self._plain.infer(spans)
+        inner = self._plain._infer_spans(spans, keep=keep)
         span_labels.spread(inner.marginals, *shape, shares)
         return Inference(inner.log_partition, shares, (spans, inner))
 
@@ -182,23 +191,39 @@ class ConstituencyTrees(StepStructures):
 
     @cached_property
     def _blocks(self) -> Blocks:
-        return Blocks(self._order, N_CHARTS * self.n_words**2)
+        sizes = N_CHARTS * self.n_words**2
+        n_wide = n_in_eights(self.n_words[self._order], sizes[self._order])
+        return Blocks(self._order, sizes, n_wide, is_reused=True)
 
     def _fill(
-        self, scores: FloatArray, is_safe: BoolArray, log_partition: FloatArray, out: FloatArray
+        self,
+        scores: FloatArray,
+        is_safe: BoolArray,
+        log_partition: FloatArray,
+        out: FloatArray,
+        *,
+        is_kept: bool = True,
     ) -> Fill:
         """Inside-outside in probabilities, of some sentences."""
-        return lambda order, offsets: cky.marginals(
-            scores, self.part_offsets, self.n_words, order, is_safe, offsets, log_partition, out
-        )
 
-    def _infer_spans(self, scores: FloatArray) -> Inference:
+        def fill(order: IntArray, offsets: IntArray) -> Array:
+            kind = EIGHTS if len(offsets) <= len(order) // EIGHT + 1 else FOURS
+            charts: Array = cky.marginals(
+                scores, self.part_offsets, self.n_words, order, kind, is_kept,
+                is_safe, offsets, log_partition, out,
+            )  # fmt: skip
+            return charts
+
+        return fill
+
+    def _infer_spans(self, scores: FloatArray, *, keep: bool) -> Inference:
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.n_parts)
         is_safe = np.empty(self.n_sentences, dtype=np.bool_)
         # What overflows or underflows is reported, and done again below.
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            fill = self._fill(scores, is_safe, log_partition, marginals)
-            charts = self._blocks.fill(fill, self.run)
+            is_kept = keep and self._blocks.is_kept
+            fill = self._fill(scores, is_safe, log_partition, marginals, is_kept=is_kept)
+            charts = self._blocks.fill(fill, self.run, keep=keep)
         again = _Again.of(self, where_false(is_safe), scores)
         if again is not None:
             log_partition[again.sentences] = again.inference.log_partition

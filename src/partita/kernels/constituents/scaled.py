@@ -36,14 +36,15 @@ from partita.kernels.constituents.side_by_side import (
     span_layout,
     write_spans,
 )
-from partita.kernels.jit import kernel, step
-from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, maximum, select, store
+from partita.kernels.jit import borrowing, kernel, lent, step
+from partita.kernels.simd.either import all_lanes, doubles, load, n_lanes, room, store
+from partita.kernels.simd.lanes import N_LANES, fma, maximum, select
 from partita.kernels.underflow import SAFE
 
 GROWTH = 4.0
 
 
-@step
+@borrowing
 def add_products(rows, columns, row, column, at, n_terms, ahead, sums):
     """To four sums, the products of two rows with two columns, so many terms each.
 
@@ -59,7 +60,7 @@ def add_products(rows, columns, row, column, at, n_terms, ahead, sums):
     return sum_0, sum_1, sum_2, sum_3
 
 
-@step
+@borrowing
 def tile_sums(still, moved, row, column, at, n_terms, ahead, sums):
     """The same for charts that stand still, or for their derivative."""
     if moved is None:
@@ -68,10 +69,10 @@ def tile_sums(still, moved, row, column, at, n_terms, ahead, sums):
     return add_products(still, moved, row, column, at, n_terms, ahead, sums)
 
 
-@step
+@borrowing
 def one_sum(still, moved, row, column, at, n_terms):
     """One product of a row with a column."""
-    value = broadcast(0.0)
+    value = all_lanes(still, 0.0)
     for _ in range(n_terms):
         if moved is None:
             value = fma(load(still, row), load(still, column), value)
@@ -82,7 +83,7 @@ def one_sum(still, moved, row, column, at, n_terms):
     return value
 
 
-@step
+@borrowing
 def close_inside(still, moved, at, i, j, value):
     """The span (i, j) from the sum over its cuts."""
     ahead = i * at.stride + j * N_LANES
@@ -95,10 +96,10 @@ def close_inside(still, moved, at, i, j, value):
     return value
 
 
-@step
+@borrowing
 def inside_tile(still, moved, at, i, j):
     """The four spans of a tile; all but (i+1, j) also need their neighbours in it."""
-    zero = broadcast(0.0)
+    zero = all_lanes(still, 0.0)
     row = at.inner + i * at.stride + (i + 1) * N_LANES
     column = at.inner + (i + 2) * at.stride + j * N_LANES
     sum_0, sum_1, sum_2, sum_3 = tile_sums(
@@ -110,10 +111,10 @@ def inside_tile(still, moved, at, i, j):
     close_inside(still, moved, at, i, j + 1, sum_2 + left + right)
 
 
-@step
+@lent
 def inside(still, moved, at):
     """All spans, rows in pairs from the last to the first."""
-    one = broadcast(1.0 if moved is None else 0.0)
+    one = all_lanes(still, 1.0 if moved is None else 0.0)
     for i in range(at.n_words):
         if moved is None:
             store(still, at.inner + i * (at.stride + N_LANES), one)
@@ -125,7 +126,7 @@ def inside(still, moved, at):
             inside_tile(still, moved, at, i, j)
 
 
-@step
+@borrowing
 def close_outside(still, moved, at, i, j, value):
     """The span (i, j) from its outside sum; returns what its halves see of it."""
     ahead, back = i * at.stride + j * N_LANES, j * at.stride + i * N_LANES
@@ -140,16 +141,16 @@ def close_outside(still, moved, at, i, j, value):
     return outer
 
 
-@step
+@borrowing
 def higher(value, limit):
     """The larger one, infinite where it is not safe; not-a-number counts as infinite."""
     return select(value < SAFE, maximum(value, limit), np.inf)
 
 
-@step
+@borrowing
 def outside_tile(still, moved, at, i, j, seeds, limit):
     """The four spans of a tile, the widest first; the others also need their neighbours in it."""
-    zero = broadcast(0.0)
+    zero = all_lanes(still, 0.0)
     sums = (zero, zero, zero, zero)
     if moved is None and i == 0:
         sums = (load(seeds, j * N_LANES), load(seeds, (j + 1) * N_LANES), zero, zero)
@@ -171,14 +172,14 @@ def outside_tile(still, moved, at, i, j, seeds, limit):
     return limit
 
 
-@step
+@lent
 def outside(still, moved, at, seeds):
     """All spans of two words and more, rows in pairs from the first to the last.
 
     Returns the largest outside value, infinite where one is not safe. Those of whole sentences,
     `seeds`, do not move, since the direction is centred.
     """
-    limit = broadcast(0.0)
+    limit = all_lanes(still, 0.0)
     for i in range(0, at.n_words, 2):
         for j in range(at.n_words - 2, i + 1, -2):
             limit = outside_tile(still, moved, at, i, j, seeds, limit)
@@ -195,89 +196,134 @@ def outside(still, moved, at, seeds):
     return limit
 
 
-@step
-def take_out_tops(scores, part_offsets, n_words, order, first, at, charts, tops):
-    """The whole sentence is in every tree: its score neither counts as best nor is compared."""
-    for index in range(N_LANES):
+@borrowing
+def take_out_tops(scores, part_offsets, n_words, order, first, apart, weights, tops):
+    """The whole sentence is in every tree: its score neither counts as best nor is compared.
+
+    Weights and tops are doubles here, and cells of weights are `apart`.
+    """
+    for index in range(apart):
         sentence = order[min(first + index, len(order) - 1)]
         words = n_words[sentence]
         tops[index] = scores[part_offsets[sentence] + words - 1]
         if words > 1:
-            charts[at.weight + (words - 1) * N_LANES + index] = -np.inf
+            weights[(words - 1) * apart + index] = -np.inf
+
+
+@borrowing
+def put_in_tops(n_words, order, first, apart, tops, weights):
+    """Its weight is 1, or 0 if it is forbidden."""
+    for index in range(apart):
+        words = n_words[order[min(first + index, len(order) - 1)]]
+        if words > 1:
+            weights[(words - 1) * apart + index] = 1.0 if tops[index] > -np.inf else 0.0
+
+
+@borrowing
+def seed(n_words, order, first, apart, n_cells, totals, seeds):
+    """seeds = 1 / the sum over the trees of each lane's sentence, where that ends; else 0."""
+    for cell in range(n_cells * apart):
+        seeds[cell] = 0.0
+    for index in range(apart):
+        words = n_words[order[min(first + index, len(order) - 1)]]
+        cell = (words - 1) * apart + index
+        seeds[cell] = 1.0 / totals[cell] if totals[cell] > 0.0 else 0.0
 
 
 @step
-def put_in_tops(n_words, order, first, at, tops, charts):
-    """Its weight is 1, or 0 if it is forbidden."""
-    for index in range(N_LANES):
-        words = n_words[order[min(first + index, len(order) - 1)]]
-        if words > 1:
-            cell = at.weight + (words - 1) * N_LANES + index
-            charts[cell] = 1.0 if tops[index] > -np.inf else 0.0
+def place_charts(n_words, order, kind, is_kept, offsets):
+    """Where the charts of each group start, and the end of all; returns how many numbers they take.
+
+    Unless they are kept, all groups have the same place.
+    """
+    offsets[0], most, n_each = 0, 0, n_lanes(kind)
+    for group in range(len(offsets) - 1):
+        last = min((group + 1) * n_each, len(order)) - 1
+        end = span_layout(n_words[order[last]]).end
+        most = max(most, end)
+        offsets[group + 1] = offsets[group] + end if is_kept else 0
+    return max(offsets[-1], most)
 
 
 @kernel
-def marginals(scores, part_offsets, n_words, order, is_safe, offsets, log_partition, out):
-    """Log-partition and marginals of a batch, sentences taken in `order`, four at a time.
+def marginals(
+    scores, part_offsets, n_words, order, kind, is_kept, is_safe, offsets, log_partition, out
+):
+    """Log-partition and marginals of a batch, sentences taken in `order`.
 
-    Fills which sentences are safe, and where the charts of each group of four start (as many
-    numbers as groups, and the end). Returns the charts.
+    Four at a time, or eight, by the `kind` of charts (see `either`). Fills which sentences are
+    safe, and where the charts of each group start (as many numbers as groups, and the end).
+    Returns the charts, which hold the last group's alone unless they are kept.
     """
-    offsets[0] = 0
+    n_each, longest = n_lanes(kind), 0
+    for sentence in order:
+        longest = max(longest, n_words[sentence])
+    width = span_layout(longest).stride
+    state = room(kind, place_charts(n_words, order, kind, is_kept, offsets))
+    rows = room(kind, width + 3 * N_LANES)
+    seeds, signs = rows[:width], rows[width:]
     for group in range(len(offsets) - 1):
-        last = min((group + 1) * N_LANES, len(order)) - 1
-        offsets[group + 1] = offsets[group] + span_layout(n_words[order[last]]).end
-    state = np.empty(offsets[-1])
-    for group in range(len(offsets) - 1):
-        first, end = group * N_LANES, min((group + 1) * N_LANES, len(order))
+        first, end = group * n_each, min((group + 1) * n_each, len(order))
         # The last of a group is its longest.
         at = span_layout(n_words[order[end - 1]])
-        charts = state[offsets[group] : offsets[group + 1]]
-        seeds = np.empty(at.stride)
+        charts = state[offsets[group] :]
         fill_spans(scores, part_offsets, n_words, order, first, at, -np.inf, charts)
-        take_out_tops(scores, part_offsets, n_words, order, first, at, charts, seeds)
+        weights, values = doubles(charts), doubles(seeds)
+        take_out_tops(scores, part_offsets, n_words, order, first, n_each, weights, values)
         best, n_lost = exponentiate_spans(charts, at)
-        put_in_tops(n_words, order, first, at, seeds, charts)
+        put_in_tops(n_words, order, first, n_each, values, weights)
         inside(charts, None, at)
-        for cell in range(0, at.stride, N_LANES):
-            store(seeds, cell, broadcast(0.0))
-        for index in range(N_LANES):
-            cell = (n_words[order[min(first + index, len(order) - 1)]] - 1) * N_LANES + index
-            total = charts[at.inner + cell]
-            seeds[cell] = 1.0 / total if total > 0.0 else 0.0
+        totals = weights[at.inner // N_LANES * n_each :]
+        seed(n_words, order, first, n_each, at.n_words, totals, values)
         limit = outside(charts, None, at, seeds)
-        write_spans(charts, None, at, part_offsets, n_words, order, first, end, out)
+        write_spans(charts, None, at, part_offsets, n_words, order, first, out)
+        store(signs, 0, best)
+        store(signs, N_LANES, n_lost)
+        store(signs, 2 * N_LANES, limit)
         for index in range(end - first):
-            sentence = order[first + index]
-            words, start, safe = n_words[sentence], part_offsets[sentence], SAFE
-            total = charts[at.inner + (words - 1) * N_LANES + index]
-            if lane(n_lost, index) > 0.0:
-                safe *= GROWTH ** -float(words)
-            always = scores[start + words - 1] if words > 1 else 0.0
-            for i in range(words):
-                always += scores[start + i * words + i]
-            is_positive = 0.0 < total < np.inf and always > -np.inf
-            is_safe[sentence] = is_positive and lane(limit, index) < safe
-            log_partition[sentence] = -np.inf
-            if is_positive:
-                taken_out = lane(best, index) * max(words - 2, 0) + always
-                log_partition[sentence] = taken_out + math.log(total)
+            conclude(
+                scores, part_offsets, n_words, order[first + index], index, n_each, totals,
+                doubles(signs), is_safe, log_partition,
+            )  # fmt: skip
     return state
+
+
+@borrowing
+def conclude(
+    scores, part_offsets, n_words, sentence, index, apart, totals, signs, is_safe, log_partition
+):
+    """The log-partition of the sentence in one lane, and whether it is safe.
+
+    By the sum over its trees, and by `signs`: the best score of a span, how many weights were
+    lost, and the largest outside value.
+    """
+    words, start, safe = n_words[sentence], part_offsets[sentence], SAFE
+    total, best = totals[(words - 1) * apart + index], signs[index]
+    if signs[apart + index] > 0.0:
+        safe *= GROWTH ** -float(words)
+    always = scores[start + words - 1] if words > 1 else 0.0
+    for i in range(words):
+        always += scores[start + i * words + i]
+    is_positive = 0.0 < total < np.inf and always > -np.inf
+    is_safe[sentence] = is_positive and signs[2 * apart + index] < safe
+    log_partition[sentence] = -np.inf
+    if is_positive:
+        log_partition[sentence] = best * max(words - 2, 0) + always + math.log(total)
 
 
 @step
 def centre(still, moved, at, n_words, order, first):
     """Subtract from the direction its mean over the spans of the trees of each lane."""
-    mean = broadcast(0.0)
+    mean = all_lanes(still, 0.0)
     for i in range(at.n_words):
         for j in range(i + 1, at.n_words):
             ahead, back = i * at.stride + j * N_LANES, j * at.stride + i * N_LANES
             p = load(still, at.inner + ahead) * load(still, at.weight + back)
             mean = fma(p, load(moved, at.weight + ahead), mean)
-    shares = np.empty(N_LANES)
-    for index in range(N_LANES):
+    n_each, shares = n_lanes(still), room(still, N_LANES)
+    for index in range(n_each):
         words = n_words[order[min(first + index, len(order) - 1)]]
-        shares[index] = 1.0 / max(words - 1, 1)
+        doubles(shares)[index] = 1.0 / max(words - 1, 1)
     mean = mean * load(shares, 0)
     for i in range(at.n_words):
         row = at.weight + i * at.stride
@@ -288,17 +334,17 @@ def centre(still, moved, at, n_words, order, first):
 @kernel
 def covariance_product(direction, part_offsets, n_words, order, state, offsets, out):
     """The covariance product of a batch, from the charts and offsets of `marginals`."""
-    largest = 0
+    largest, n_each = 0, n_lanes(state)
     for group in range(len(offsets) - 1):
         largest = max(largest, offsets[group + 1] - offsets[group])
-    scratch = np.empty(largest)
+    scratch = room(state, largest)
     for group in range(len(offsets) - 1):
-        first, end = group * N_LANES, min((group + 1) * N_LANES, len(order))
+        first, end = group * n_each, min((group + 1) * n_each, len(order))
         at = span_layout(n_words[order[end - 1]])
         still, moved = state[offsets[group] : offsets[group + 1]], scratch[: at.end]
-        nothing = np.empty(at.stride)
+        nothing = room(state, at.stride)
         fill_spans(direction, part_offsets, n_words, order, first, at, 0.0, moved)
         centre(still, moved, at, n_words, order, first)
         inside(still, moved, at)
         outside(still, moved, at, nothing)
-        write_spans(still, moved, at, part_offsets, n_words, order, first, end, out)
+        write_spans(still, moved, at, part_offsets, n_words, order, first, out)
