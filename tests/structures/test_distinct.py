@@ -32,6 +32,16 @@ def test_second_draws_go_by_what_the_first_leaves(size):
         assert abs(share - expected) < 5 * np.sqrt(expected * (1 - expected) / n_draws)
 
 
+@pytest.mark.parametrize("largest", [2e14, 1e15, 3e15, 1e18, 1e300])
+def test_a_total_without_digits_promises_nothing(largest):
+    """Two tags have all of the probability, and the logarithm of 2 is rounded up, or away."""
+    chains = Chains([1], n_tags=3, shared=True)
+    scores = np.concatenate([[-largest, -largest, -2 * largest], np.zeros(9)])
+    (tags,) = distinct_structures(chains, scores, 3, np.random.default_rng(0))
+    assert sorted(each.item() for each in tags[:2]) == [0, 1]
+    assert tags[2:] == [[2]]
+
+
 def test_one_structure_is_no_plural():
     p = pt.LinearChain(np.zeros((3, 1)), np.zeros((1, 1)))
     with pytest.raises(ValueError, match="has 1 structure in all; expected no more"):

@@ -350,12 +350,16 @@ def _are_many(one: Structures, scores: FloatArray, inference: Inference, size: i
 
     Asked of the distribution, not of draws: to give up after some would favour what they were.
     """
-    total = inference.log_partition[0]
+    # A probability may be larger than the difference says, by what sums of large scores lose.
+    largest = np.abs(scores[scores > -np.inf]).max(initial=0.0)
+    with np.errstate(over="ignore"):
+        lost = 2.0 * np.finfo(np.float64).eps * float(one.n_words[0]) ** 2 * largest
+    total = inference.log_partition[0] - lost
     most = 1.0 - 1.0 / MOST_DRAWS
-    if (size - 1) * np.exp(one.argmax(scores).scores[0] - total) <= most:
+    if (size - 1) * np.exp(min(one.argmax(scores).scores[0] - total, 0.0)) <= most:
         return True
     best = np.array([score for _, score in one.k_best(scores, size - 1)[0]])
-    return bool(np.exp(best - total).sum() <= most)
+    return bool(np.exp(np.minimum(best - total, 0.0)).sum() <= most)
 
 
 def _first_different(
