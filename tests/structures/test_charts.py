@@ -66,6 +66,25 @@ def test_what_is_not_kept_is_dropped_at_once(most_kept, monkeypatch):
     assert made == [[0, 1, 2, 3]] * (1 if most_kept == 20 else 2)
 
 
+@pytest.mark.parametrize("keep", [False, True])
+def test_charts_that_had_one_place_are_made_again_block_by_block(keep, monkeypatch):
+    """All of a large batch at once would take many times the memory of its scores."""
+    monkeypatch.setattr(charts, "MOST_KEPT", 0)
+    monkeypatch.setattr(charts, "BLOCK", 1)
+    made = []
+
+    def fill(order, offsets):
+        made.append(order.tolist())
+        return np.zeros(1)
+
+    blocks = Blocks(np.arange(8), np.full(8, 5), is_reused=True)
+    found = blocks.fill(fill, keep=keep)
+    assert made == [[0, 1, 2, 3, 4, 5, 6, 7]]
+    made.clear()
+    each_block(lambda order, charts: None, fill, found)
+    assert made == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
 def kept(inference):
     """The charts, which are behind those of the labels."""
     inner = inference.state[1]

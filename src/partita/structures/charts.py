@@ -76,7 +76,8 @@ class Blocks:
         """Fill the charts of all sentences; each block's are dropped before the next is filled.
 
         Charts that are kept are filled in one go, unless several threads share them. They are kept
-        where they are few, and `keep` says that a covariance product may be asked for.
+        where they are few, and `keep` says that a covariance product may be asked for. Whatever
+        they were filled in, what is not kept is made again in blocks.
         """
         is_kept = keep and self.is_kept
 
@@ -85,7 +86,8 @@ class Blocks:
             return block._replace(charts=charts) if is_kept else block
 
         is_whole = run is map and (is_kept or self.is_reused)
-        return list(run(filled, self.whole if is_whole else self.cut))
+        found = list(run(filled, self.whole if is_whole else self.cut))
+        return found if is_kept else self.cut
 
 
 def each_block(
