@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -168,4 +169,5 @@ class HieroGrammar:
 
 def _numbers(words: Sequence[str], known: dict[str, int]) -> IntArray:
     """A number for each word that a rule has; one that none has for the others."""
-    return np.array([known.get(word, len(known)) for word in words], dtype=np.int64)
+    numbers = map(known.get, words, repeat(len(known)))
+    return np.fromiter(numbers, np.int64, len(words))

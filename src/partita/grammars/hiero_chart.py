@@ -49,26 +49,23 @@ def parse_source(
     """
     n = len(words)
     longest = n if longest_span is None else longest_span
-    room = FIRST_ROOM * (n + 1) ** 2
-    node_of = np.empty((n + 1, n + 1, rules.n_symbols), dtype=np.int64)
-    n_nodes = -1
+    others, room, n_nodes = NOBODY if alone is None else alone, FIRST_ROOM * (n + 1) ** 2, -1
     while n_nodes < 0:
-        edges, tails = np.empty((room, 4), dtype=np.int32), np.empty(2 * room, dtype=np.int32)
-        root, n_nodes, n_edges, n_tails = hiero_source.parse(
-            words, NOBODY if alone is None else alone, rules.start, longest, rules.states,
-            rules.words, rules.steps, rules.ends, rules.unary_order, node_of, edges, tails,
+        found, root, n_nodes, n_edges, n_tails = hiero_source.derive(
+            words, others, rules.start, longest, rules.states, rules.words, rules.steps,
+            rules.runs, rules.ends, rules.unary_order, room,
         )  # fmt: skip
         room *= 4
     if root < 0:
         return None
-    heads, rule = np.empty((2, n_edges), dtype=np.int64)
-    offsets, below = np.empty(n_edges + 1, dtype=np.int64), np.empty(n_tails, dtype=np.int64)
-    symbols, spans = np.empty(n_nodes, dtype=np.int64), np.empty((n_nodes, 2), dtype=np.int64)
-    root, n_nodes, first, end = hiero_source.keep(
-        root, rules.unary_order, node_of, edges, tails, heads, rule, offsets, below, symbols, spans
-    )
-    kept = heads[first:], rule[first:], offsets[first:], below[end:]
-    return Chart(*kept, symbols[:n_nodes], spans[:n_nodes], root, is_ascending=True)
+    offsets, symbols = 2 * n_edges, 3 * n_edges + 1
+    spans = symbols + n_nodes
+    tails = spans + 2 * n_nodes
+    return Chart(
+        found[:n_edges], found[n_edges:offsets], found[offsets:symbols],
+        found[tails : tails + n_tails], found[symbols:spans],
+        found[spans:tails].reshape(n_nodes, 2), root, True,
+    )  # fmt: skip
 
 
 def restrict(chart: Chart, targets: Sides, words: IntArray) -> Chart | None:

@@ -74,22 +74,21 @@ def target_words(
 
 @dataclass(frozen=True, eq=False)
 class RuleArrays:
-    """Rules by their source sides, as kernels read them.
+    """Rules by their source sides, as kernels read them; see `kernels.bitext.hiero_source`."""
 
-    Nonterminal k of a source side is -1 - k; those of a side are told apart by their place only.
-    """
-
-    states: IntArray
-    """Of each state of the trie where its steps by nonterminals begin, and the rules that end in
-    it; (n_states + 1, 2)."""
+    states: NDArray[np.uint32]
+    """Of each state of the trie where its steps by nonterminals begin, and the runs of rules that
+    end in it; (n_states + 1, 2)."""
     words: NDArray[np.int32]
     """The steps by words, in a hash table; see `kernels.bitext.hiero_trie`."""
-    steps: IntArray
-    """The others: the symbol of each step, ascending in a state, and the state behind it,
-    (n_steps, 2)."""
-    ends: IntArray
-    """The rules by the state that they end in: number and head of each, (n_rules, 2)."""
-    unary_order: IntArray
+    steps: NDArray[np.uint32]
+    """The others: the nonterminal of each step, and the state behind it, (n_steps, 2)."""
+    runs: NDArray[np.uint32]
+    """Where each run, the rules of a state with the same head, begins in `ends`, and that head;
+    (n_runs + 1, 2)."""
+    ends: NDArray[np.uint32]
+    """The rules by the state that they end in."""
+    unary_order: NDArray[np.uint32]
     """Nonterminals, each after those that it derives by a rule without words."""
     start: int
     """The nonterminal that a sentence must have."""
@@ -98,6 +97,7 @@ class RuleArrays:
     def of(cls, sources: Sides, heads: IntArray, start: int, names: Sequence[str]) -> Self:
         """From the source side and the head of each rule, and the names of nonterminals.
 
+        Nonterminal k of a side is -1 - k; those of a side are told apart by their place only.
         O(n log n) for n symbols.
         """
         rows = sources.padded()
@@ -113,21 +113,26 @@ class RuleArrays:
         step_offsets, places = forest_order.group(parents[slots], n_states)
         state_of = np.empty_like(ends)
         state_of[order] = ends
-        end_offsets, ended = forest_order.group(state_of, n_states)
+        _, ended = forest_order.group(state_of, n_states)
+        keys = np.column_stack([state_of, heads])[ended]
+        begins = np.flatnonzero(np.diff(keys, axis=0, prepend=-1).any(axis=1))
+        run_offsets, _ = forest_order.group(keys[begins, 0], n_states)
         unary = np.flatnonzero((np.diff(sources.offsets) == 1) & (rows[:, 0] < 0))
+        last = [len(keys), 0]
         return cls(
-            np.column_stack([step_offsets, end_offsets]),
+            _places(np.column_stack([step_offsets, run_offsets])),
             words,
-            np.column_stack([symbols[slots[places]], slots[places]]),
-            np.column_stack([ended, heads[ended]]),
-            _unary_order(zip(heads[unary], -1 - rows[unary, 0], strict=True), names),
+            _places(np.column_stack([-1 - symbols[slots[places]], slots[places]])),
+            _places(np.vstack([np.column_stack([begins, keys[begins, 1]]), last])),
+            _places(ended),
+            _places(_unary_order(zip(heads[unary], -1 - rows[unary, 0], strict=True), names)),
             start,
         )
 
-    @property
-    def n_symbols(self) -> int:
-        """Nonterminals."""
-        return len(self.unary_order)
+
+def _places(numbers: IntArray) -> NDArray[np.uint32]:
+    """As kernels want what is never below 0."""
+    return numbers.astype(np.uint32)
 
 
 def _unary_order(rules: Iterable[tuple[int, int]], names: Sequence[str]) -> IntArray:
