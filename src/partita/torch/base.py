@@ -57,6 +57,8 @@ class TensorDistribution(ShapedTensors):
         cls._parts = None if isinstance(parts, str) else parts
         cls.__signature__ = inspect.signature(of)
         cls._arguments = tuple(cls.__signature__.parameters)
+        n_scores = len(cls._names)
+        cls._n_leading = n_scores if cls._arguments[:n_scores] == cls._names else -1
 
     # ------------------------------------------------------------------ log-partition and gradient
 
@@ -266,7 +268,9 @@ class TensorDistribution(ShapedTensors):
         tensor([1])
         """
         best = self._engine.best.structures
-        return integers(self.numpy._form.join_structures(self.numpy.structures, best), self._device)
+        return integers(
+            self.numpy._form.join_structures(self.numpy.structures, best), self._leaf.device
+        )
 
     @property
     def max_marginals(self) -> Any:
@@ -301,7 +305,7 @@ class TensorDistribution(ShapedTensors):
         best = self._chooser.k_best(k)
         if self._chooser is not self.numpy:
             best = self.numpy._form.join_k_best(self.numpy.structures, best)
-        return integers(best, self._device)
+        return integers(best, self._leaf.device)
 
     def sample(
         self,
@@ -328,7 +332,7 @@ class TensorDistribution(ShapedTensors):
         samples = self._chooser.sample(size, rng, replace=replace)
         if self._chooser is not self.numpy:
             samples = self.numpy._form.join_samples(self.numpy.structures, samples)
-        return integers(samples, self._device)
+        return integers(samples, self._leaf.device)
 
     def __repr__(self) -> str:
         sets = self.numpy.structures

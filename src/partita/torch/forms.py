@@ -47,14 +47,23 @@ def leaves(values: Any) -> tuple[Template, list[torch.Tensor]]:
         return None, []
     if isinstance(values, list | tuple):
         tensors = [as_tensor(value) for value in values]
-        return [Leaf(tensor.dtype, tensor.device) for tensor in tensors], tensors
+        return [leaf_of(tensor) for tensor in tensors], tensors
     tensor = as_tensor(values)
-    return Leaf(tensor.dtype, tensor.device), [tensor]
+    return leaf_of(tensor), [tensor]
+
+
+def leaf_of(tensor: torch.Tensor) -> Leaf:
+    """The place of a tensor."""
+    return SINGLE if is_single(tensor) else Leaf(tensor.dtype, tensor.device)
 
 
 def as_array(tensor: torch.Tensor) -> FloatArray:
     """As distributions take it: float64 or float32 in the main memory; shared where it is."""
     try:
+        if is_single(tensor) and not tensor.is_neg():
+            # Nearly always; each call of a tensor takes a good part of a microsecond.
+            single: FloatArray = tensor.detach().numpy()
+            return single
         if tensor.is_complex():
             raise TypeError("its numbers are complex")
         tensor = tensor.detach().resolve_neg()
@@ -111,7 +120,7 @@ def _picked(template: Template, values: Any) -> Iterator[tuple[Leaf, Array]]:
 
 def numbers(values: FloatArray, leaf: Leaf) -> torch.Tensor:
     """A tensor of its own with a few numbers, of the type and on the device of `leaf`."""
-    if leaf == SINGLE:
+    if leaf is SINGLE or leaf == SINGLE:
         # `torch.tensor` takes ten times as long, as much as the trees of several sentences.
         return torch.from_numpy(values.astype(np.float32))
     return torch.tensor(values, dtype=leaf.dtype, device=leaf.device)

@@ -11,7 +11,16 @@ from torch import Tensor
 
 from partita.distribution.base import Distribution
 from partita.structures.settling import PRECISE
-from partita.torch.forms import Leaf, Template, as_array, leaves, placed, plain
+from partita.torch.forms import (
+    SINGLE,
+    Leaf,
+    Template,
+    as_array,
+    is_single,
+    leaves,
+    placed,
+    plain,
+)
 from partita.torch.functions import (
     NO_ENDS,
     Ends,
@@ -40,27 +49,37 @@ class ShapedTensors:
     __signature__: ClassVar[inspect.Signature]
     _arguments: ClassVar[tuple[str, ...]]
     """The names of all arguments."""
+    _n_leading: ClassVar[int]
+    """How many of them hold scores, where these come first; else -1."""
 
     numpy: Distribution
     """The same distribution on arrays, for all that needs no gradient."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        given = self._bound(arguments, options)
-        scores = tuple(given.pop(name) for name in self._names)
+        scores, options = self._bound(arguments, options)
         template, tensors = self._leaves(scores if self._parts else scores[0])
         arrays = placed(template, [as_array(tensor) for tensor in tensors])
         known = dict(zip(self._names, arrays if self._parts else (arrays,), strict=True))
-        rest = {name: plain(value) for name, value in given.items()}
+        rest = {name: plain(value) for name, value in options.items()}
         p = type(self).numpy_class(**known, **rest)
-        floats = [tensor.dtype for tensor in tensors if tensor.is_floating_point()]
-        self._dtype = reduce(torch.promote_types, floats or [torch.get_default_dtype()])
-        self._device = tensors[0].device if tensors else torch.device("cpu")
-        self._leaf = Leaf(self._dtype, self._device)
+        self._leaf = _common(tensors)
         self._template: Template = placed(template, [self._leaf] * len(tensors))
         self._hold(p, template, tensors)
 
     @classmethod
-    def _bound(cls, arguments: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+    def _bound(
+        cls, arguments: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The scores, and all other arguments by their names."""
+        if len(arguments) == cls._n_leading and options.keys().isdisjoint(cls._names):
+            return arguments, options
+        given = cls._named_arguments(arguments, options)
+        return tuple(given.pop(name) for name in cls._names), given
+
+    @classmethod
+    def _named_arguments(
+        cls, arguments: tuple[Any, ...], options: dict[str, Any]
+    ) -> dict[str, Any]:
         """All arguments by their names."""
         names = cls._arguments
         given = dict(zip(names, arguments, strict=False))
@@ -178,4 +197,13 @@ class ShapedTensors:
 
     def _back(self, tensor: Tensor) -> Tensor:
         """As the scores came."""
-        return tensor.to(self._device, self._dtype)
+        return tensor.to(self._leaf.device, self._leaf.dtype)
+
+
+def _common(tensors: Sequence[Tensor]) -> Leaf:
+    """The type that all tensors fit into, and the device of the first."""
+    if tensors and all(map(is_single, tensors)):
+        return SINGLE
+    floats = [tensor.dtype for tensor in tensors if tensor.is_floating_point()]
+    dtype = reduce(torch.promote_types, floats or [torch.get_default_dtype()])
+    return Leaf(dtype, tensors[0].device if tensors else torch.device("cpu"))
