@@ -13,7 +13,9 @@ from partita.objectives import Entropy, Likelihood
 from partita.training.corpus import MemoryCorpus
 from partita.training.optimisers import Adam, CorpusProblem
 from partita.training.penalties import Penalty
+from partita.training.summation import Request
 from partita.training.tagged_batches import ENOUGH, TaggedBatch
+from partita.training.whole_shards import are_for_whole_shards
 from small_corpora import N_ATTRIBUTES, N_TAGS, chain_batches
 
 PAIRS = Pairs(
@@ -68,7 +70,7 @@ def is_tagged(corpus):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n_shards", [1, 3, 11])
+@pytest.mark.parametrize("n_shards", [1, 3, 10, 11])  # ten: whole shards for any of the threads
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_the_same_bits_as_the_general_way(kind, n_shards, n_threads, monkeypatch):
     monkeypatch.setattr("partita.features.pairs.ENOUGH", 0.5)
@@ -85,12 +87,44 @@ def test_the_same_bits_as_the_general_way(kind, n_shards, n_threads, monkeypatch
     assert quick.value(weights) == slow.value(weights) == loss
 
 
-def test_what_would_underflow_goes_the_general_way():
-    quick, slow, weights = both_ways(chain_batches(60, 4), Likelihood(), scale=1000.0)
+@pytest.mark.parametrize("n_shards", [1, 10])
+def test_what_would_underflow_goes_the_general_way(n_shards):
+    quick, slow, weights = both_ways(
+        chain_batches(60, 4), Likelihood(), scale=1000.0, n_shards=n_shards, n_threads=2
+    )
     loss, gradient = quick.value_and_gradient(weights)
     expected_loss, expected = slow.value_and_gradient(weights)
     assert loss == expected_loss
     np.testing.assert_array_equal(gradient, expected)
+
+
+def test_which_shards_go_whole():
+    corpus = MemoryCorpus(Likelihood(), chain_batches(60, 4))
+    slopes = {"Likelihood": np.ones(1)}
+    request = Request(corpus.terms, np.zeros(corpus.n_weights), slopes)
+
+    def are_whole(n_shards, n_threads):
+        return are_for_whole_shards(corpus._quick, request, n_shards, n_threads)
+
+    assert all(are_whole(*each) for each in [(1, 1), (6, 3), (17, 2)])
+    assert not any(are_whole(*each) for each in [(1, 2), (7, 3)])
+    assert not are_for_whole_shards(corpus.batches, request, 1, 1)
+    assert not are_for_whole_shards(corpus._quick, replace(request, slopes=None), 1, 1)
+
+
+def test_all_shards_are_told_of_and_end_at_an_interruption():
+    corpus = MemoryCorpus(Likelihood(), chain_batches(60, 4), n_shards=10, n_threads=2)
+    shares = []
+    corpus.watcher = shares.append
+    corpus.value_and_gradient(np.zeros(corpus.n_weights))
+    assert sorted(shares) == [k / 15 for k in range(1, 16)]
+
+    def broken(share):
+        raise ZeroDivisionError
+
+    corpus.watcher = broken
+    with pytest.raises(ZeroDivisionError):
+        corpus.value_and_gradient(np.zeros(corpus.n_weights))
 
 
 def test_no_structure_is_the_same_error():
@@ -121,7 +155,8 @@ def test_fixed_scores_in_steps():
         np.testing.assert_array_equal(state.weights, states[0].weights)
 
 
-def test_which_batches_it_is_for():
+def test_which_batches_it_is_for(monkeypatch):
+    monkeypatch.setattr("partita.features.pairs.ENOUGH", 0.5)
     batches = chain_batches(60, 4)
     weighted = [replace(each, sample_weights=np.ones(4)) for each in batches]
     shared = chain_batches(60, 4, terms=("Likelihood", "Entropy"))
@@ -131,7 +166,9 @@ def test_which_batches_it_is_for():
     unlabelled = chain_batches(60, 4, terms=("Entropy",))
     mixed = MemoryCorpus(Likelihood() + Entropy(), batches + unlabelled)
     assert is_tagged(mixed) == [True] * len(batches) + [False] * len(unlabelled)
-    quick, slow, weights = both_ways(batches + unlabelled, Likelihood() + Entropy(), n_threads=2)
-    found, expected = quick.value_and_gradient(weights), slow.value_and_gradient(weights)
-    assert found[0] == expected[0]
-    np.testing.assert_array_equal(found[1], expected[1])
+    for kind in ("rows", "pairs in rows"):
+        both = [KINDS[kind](batch) for batch in unlabelled + batches]
+        quick, slow, weights = both_ways(both, Likelihood() + Entropy(), n_threads=2)
+        found, expected = quick.value_and_gradient(weights), slow.value_and_gradient(weights)
+        assert found[0] == expected[0]
+        np.testing.assert_array_equal(found[1], expected[1])

@@ -98,11 +98,14 @@ def _cells(
     lines: Sequence[str], names: Sequence[str], separator: str, start: int, source: str
 ) -> list[str]:
     """The values of all columns of all words, word by word."""
-    width = len(names)
-    if separator == "\t":
-        cells = "\t".join(lines).split("\t")
-        n_right = [line.count("\t") for line in lines].count(width - 1)
-        if n_right == len(lines) and DOCUMENT_START not in cells[::width]:
+    width, joined = len(names), separator.join(lines)
+    # A blank too many, at an end of a line or within, stands beside another one here.
+    is_plain = separator == "\t" or not (
+        "  " in joined or "\t" in joined or joined[0] == " " or joined[-1] == " "
+    )
+    if is_plain and all(line.count(separator) == width - 1 for line in lines):
+        cells = joined.split(separator)
+        if DOCUMENT_START not in cells[::width]:
             return cells
     rows = [_split(line, separator) for line in lines]
     for index, row in enumerate(rows):

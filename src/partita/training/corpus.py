@@ -34,6 +34,7 @@ from partita.training.summation import (
 from partita.training.support import BatchColumns, Support, find_support
 from partita.training.tagged_batches import ENOUGH, AnyBatch, TaggedBatch
 from partita.training.threads import in_threads, n_cores
+from partita.training.whole_shards import are_for_whole_shards, sum_whole_shards
 from partita.training.workers import Workers
 
 MOST_SHARDS = 1024
@@ -296,7 +297,14 @@ class MemoryCorpus(Corpus):
     ) -> Sums:
         """Statistics of the named terms over all batches, and the gradient if slopes are given."""
         request = Request({name: self.terms[name] for name in names}, weights, slopes)
-        return sum_all(self._quick, request, self.n_shards, self.n_threads, self.watcher)
+        rest = request, self.n_shards, self.n_threads, self.watcher
+        if are_for_whole_shards(self._quick, *rest[:-1]):
+            found = sum_whole_shards(self._quick, *rest)
+        else:
+            found = sum_all(self._quick, *rest)
+        if found.gradient is not None:
+            found.gradient[self._no_pairs] = 0.0
+        return found
 
     def feature_counts(self) -> FloatArray:
         """Fᵀ 1: how often each feature occurs in the parts of the corpus."""
@@ -337,6 +345,14 @@ class MemoryCorpus(Corpus):
         if isinstance(self.batches, StoredBatches) or len(self.batches) < ENOUGH:
             return self.batches
         return [TaggedBatch.of(batch, self.terms) for batch in self.batches]
+
+    @cached_property
+    def _no_pairs(self) -> IntArray:
+        """The weights that no feature has, where the batches do not see to these themselves."""
+        if isinstance(self._quick, StoredBatches):
+            return np.zeros(0, dtype=np.int64)
+        found = (batch.no_pairs for batch in self._quick if isinstance(batch, TaggedBatch))
+        return next(found, np.zeros(0, dtype=np.int64))
 
     @cached_property
     def digest(self) -> str:

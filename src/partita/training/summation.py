@@ -5,7 +5,7 @@ out the statistics and score gradients of batches in any order, but each shard a
 its gradient in turn, and shards are added up in turn, in the brackets of a binary tree. While one
 thread adds (the scatter to the weights), the others infer; so even one shard, which needs no memory
 beyond the result, keeps three threads busy. As many shards as there are threads grow at once: what
-a thread adds to then stays in its cache.
+a thread adds to then stays in its cache. Many shards of tagged sentences: see `whole_shards`.
 """
 
 import itertools
@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -105,7 +106,7 @@ def sum_by_shard(
     """
     n_shards = max(shards, default=0) + 1
     sweep = _Sweep(batches, request, shards, [out, *[None] * (n_shards - 1)], watcher)
-    _run(sweep, min(n_threads, len(batches)))
+    run_together(sweep, min(n_threads, len(batches)))
     own: list[list[dict[str, FloatArray]]] = [[] for _ in range(n_shards)]
     for shard, statistics in zip(shards, sweep.statistics, strict=True):
         own[shard].append(statistics)
@@ -133,11 +134,16 @@ def merged(parts: Iterable[Part]) -> list[Part]:
     """
     kept: list[Part] = []
     for part in parts:
-        kept.append(part)
-        while len(kept) > 1 and _are_twins(*kept[-2:]):
-            right, left = kept.pop(), kept.pop()
-            kept.append(Part(left.first, 2 * left.size, _plus(left.sums, right.sums)))
+        merge_into(kept, part)
     return kept
+
+
+def merge_into(kept: list[Part], part: Part) -> None:
+    """The same as parts come, one by one, in order."""
+    kept.append(part)
+    while len(kept) > 1 and _are_twins(*kept[-2:]):
+        right, left = kept.pop(), kept.pop()
+        kept.append(Part(left.first, 2 * left.size, _plus(left.sums, right.sums)))
 
 
 def total(parts: Iterable[Part]) -> Sums:
@@ -176,7 +182,17 @@ def added(
     return totals
 
 
-class _Sweep:
+class SharedWork(Protocol):
+    """What several threads do together."""
+
+    def work(self, most_waiting: int) -> None:
+        """Every thread runs this; `most_waiting` is how much may wait for others to go on."""
+
+    def stop(self) -> None:
+        """Let all of them end soon."""
+
+
+class _Sweep(SharedWork):
     """One pass over batches that several threads make together."""
 
     def __init__(
@@ -277,7 +293,8 @@ class _Queue:
         return self.buffer
 
 
-def _run(sweep: _Sweep, n_threads: int) -> None:
+def run_together(sweep: SharedWork, n_threads: int) -> None:
+    """Work shared by so many threads."""
     if n_threads <= 1 or is_kept_thread():
         sweep.work(most_waiting=0)
         return
@@ -298,7 +315,7 @@ def _run(sweep: _Sweep, n_threads: int) -> None:
         wait(futures)
 
 
-def _work_or_stop(sweep: _Sweep, most_waiting: int) -> None:
+def _work_or_stop(sweep: SharedWork, most_waiting: int) -> None:
     try:
         sweep.work(most_waiting)
     except BaseException:

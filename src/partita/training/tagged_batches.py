@@ -1,4 +1,4 @@
-"""Batches of sentences with tags whose likelihood is a compiled call, and its gradient another.
+"""Batches of sentences with tags whose likelihood and gradient are a compiled call.
 
 What Python does for each batch takes as long as a third of the work, and threads do it in turn.
 """
@@ -10,11 +10,12 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.distribution.linear_chain import LinearChain
+from partita.features.base import JoinedFeatures
 from partita.features.chains import tag_maps
 from partita.features.pairs import PairFeatures, PairOccurrences
 from partita.kernels.simd.eight import EIGHT
 from partita.kernels.weights import tagged as kernels
-from partita.objectives.base import Objective, scaled
+from partita.objectives.base import Objective
 from partita.objectives.likelihood import Likelihood
 from partita.objectives.targets import Counts
 from partita.structures.chains import Chains
@@ -25,7 +26,7 @@ ENOUGH = 8
 _NO_INDICES = np.zeros(0, dtype=np.int32)
 _NO_PLACES = np.zeros(0, dtype=np.int64)
 _NO_PAIRS = PairOccurrences(_NO_INDICES, np.zeros(0), _NO_INDICES)
-_NO_ZEROS = _NO_INDICES, _NO_PLACES, _NO_PLACES
+_NOTHING = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class TaggedBatch:
     name: str
     """Of its only term."""
     tagged: kernels.Tagged
+    no_pairs: IntArray
+    """Weights that no feature has, whose gradient the caller sets to 0: see `Pairs.zeros`."""
 
     @classmethod
     def of(cls, batch: Batch, objectives: Mapping[str, Objective]) -> "TaggedBatch | Batch":
@@ -46,7 +49,11 @@ class TaggedBatch:
         chains = batch.structures
         pieces = np.array([0, chains.n_sentences], dtype=np.int64)
         found = tagged(batch, names[0], pieces)
-        return batch if found is None else cls(batch, names[0], found)
+        if found is None:
+            return batch
+        words = batch.features.maps[0] if isinstance(batch.features, JoinedFeatures) else None
+        no_pairs = words.pairs.zeros if isinstance(words, PairFeatures) else _NO_PLACES
+        return cls(batch, names[0], found, no_pairs)
 
     def sums(
         self,
@@ -58,15 +65,33 @@ class TaggedBatch:
         if slopes is None or self.name not in objectives:
             return self.batch.sums(weights, objectives, slopes)
         room = room_for([self.tagged])
-        if not kernels.infer(self.tagged, weights, room):
+        slope = float(slopes[self.name][0])
+        if not kernels.learn(self.tagged, True, False, weights, slope, room, _NOTHING):
             return self.batch.sums(weights, objectives, slopes)
-        losses = losses_of(self.tagged, room)
-        gradient = scaled(room.gradient, slopes[self.name][0])
-        return {self.name: losses.sum(keepdims=True)}, gradient
+        return {self.name: losses_of(self.tagged, room).sum(keepdims=True)}, room.gradient
 
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
-        """As `Batch.add_gradient`."""
-        kernels.add_gradient(self.tagged, score_gradient, out)
+        """As `Batch.add_gradient`, but for weights that no feature has."""
+        room = _NO_ROOM._replace(gradient=score_gradient)
+        kernels.learn(self.tagged, False, True, _NOTHING, 1.0, room, out)
+
+    def learn(
+        self,
+        weights: FloatArray,
+        objectives: Mapping[str, Objective],
+        slopes: Mapping[str, FloatArray],
+        room: kernels.TaggedRoom,
+        out: FloatArray,
+    ) -> dict[str, FloatArray]:
+        """The statistics of `sums`; adds its gradient, too, in the same call."""
+        if self.name in objectives:
+            slope = float(slopes[self.name][0])
+            if kernels.learn(self.tagged, True, True, weights, slope, room, out):
+                return {self.name: losses_of(self.tagged, room).sum(keepdims=True)}
+        statistics, gradient = self.batch.sums(weights, objectives, slopes)
+        if gradient is not None:
+            self.batch.add_gradient(gradient, out)
+        return statistics
 
 
 AnyBatch = Batch | TaggedBatch
@@ -105,7 +130,6 @@ def tagged(batch: Batch, name: str, pieces: IntArray) -> kernels.Tagged | None:
         rows.attributes.offsets,
         rows.starts,
         *(_NO_PAIRS if pairs is None else pairs.singles),
-        *(_NO_ZEROS if pairs is None else pairs.no_pairs),
         fixed_parts,
         fixed_scores,
         np.searchsorted(fixed_parts, chains.part_offsets[pieces]),
@@ -130,6 +154,11 @@ def room_for(batches: Sequence[kernels.Tagged]) -> kernels.TaggedRoom:
         members=np.empty(n_sentences * EIGHT, dtype=np.int64),
         cells=np.empty(n_sentences + n_pieces, dtype=np.int64),
     )
+
+
+_NO_ROOM = kernels.TaggedRoom(
+    *(_NOTHING, _NOTHING, _NOTHING, _NOTHING), np.zeros(0, np.bool_), _NO_PLACES, _NO_PLACES
+)
 
 
 def losses_of(batch: kernels.Tagged, room: kernels.TaggedRoom) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The likelihood of tagged sentences in two calls: scores to gradient, and the way back.
+"""The likelihood of tagged sentences in one call, or in two: scores to gradient, and the way back.
 
 What Python does between the kernels of a batch takes as long as a third of them. The numbers are
 those of the general way, to the last bit.
@@ -18,7 +18,6 @@ from partita.kernels.simd.lanes import N_LANES, broadcast, load, store
 marginals = linked(scaled.marginals)
 gather_rows, scatter_rows = linked(rows.gather), linked(rows.scatter)
 gather_pairs, scatter_pairs = linked(pairs.gather), linked(pairs.scatter)
-clear = linked(pairs.clear)
 
 
 class Tagged(NamedTuple):
@@ -44,10 +43,6 @@ class Tagged(NamedTuple):
     pair_values: Array
     pair_parts: Array
     """As `features.pairs` has them; none where there are several pieces."""
-    whole: Array
-    zero_firsts: Array
-    zeros: Array
-    """What is no pair in rows of weights, see `features.pairs.clear`."""
     fixed_parts: Array
     fixed_scores: Array
     fixed_ends: Array
@@ -164,19 +159,39 @@ def is_certain(batch, room):
     return True
 
 
-@kernel
-def infer(batch, weights, room):
-    """Scores, marginals and gradient of sentences in one piece; whether the fast recursion did."""
-    infer_piece(batch, 0, weights, room)
-    return is_certain(batch, room)
+@lent
+def scale(factor, n_values, out):
+    """out *= factor."""
+    if factor != 1.0:
+        for k in range(n_values):
+            out[k] *= factor
 
 
-@kernel
+@step
 def add_gradient(batch, gradient, out):
-    """out += the gradient of all weights, out of that by the scores."""
+    """out += the gradient of all weights, out of that by the scores.
+
+    What is no pair in rows of weights gets one, too, which the caller clears.
+    """
     scatter_rows(gradient, batch.n_tags, batch.ids, batch.values, batch.offsets, batch.starts, out)
-    clear(batch.whole, batch.zero_firsts, batch.zeros, out)
     scatter_pairs(
         gradient, batch.pairs, batch.pair_values, batch.pair_parts, out[batch.first_pair :]
     )
     add_tables(batch, gradient, out)
+
+
+@kernel
+def learn(batch, infers, adds, weights, factor, room, out):
+    """Sentences in one piece; whether the fast recursion did.
+
+    Where it `infers`, scores, marginals and the gradient by the scores, times a factor; where it
+    `adds`, out += the gradient of all weights. One kernel for both: each takes seconds to compile.
+    """
+    if infers:
+        infer_piece(batch, 0, weights, room)
+        if not is_certain(batch, room):
+            return False
+        scale(factor, batch.part_offsets[len(batch.part_offsets) - 1], room.gradient)
+    if adds:
+        add_gradient(batch, room.gradient, out)
+    return True
