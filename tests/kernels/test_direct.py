@@ -216,7 +216,8 @@ def test_words_of_a_source_word_that_are_not_the_strongest_have_no_partner():
 def test_what_is_no_arc_is_forbidden_before_arcs_are_counted(n_words):
     """Whatever stands in the memory of a chart: nobody would see which numbers it adds."""
     arcs = np.random.default_rng(0).normal(size=(n_words + 1, n_words + 1))
-    at = Square(n_words, uncompiled(padded_width)(n_words + 1), 1)
+    width = uncompiled(padded_width)(n_words + 1)
+    at = Square(n_words, width, 1, width)
     weights = np.full((n_words + 1, at.stride), 7.0)
     uncompiled(read)(arcs.reshape(-1), at, weights.reshape(-1))
     expected = np.full(weights.shape, -np.inf)

@@ -11,6 +11,7 @@ from partita.structures.charts import Blocks, each_block, n_in_eights
 from partita.structures.constituents import ConstituencyTrees
 from partita.structures.projective_trees import ProjectiveTrees
 from partita.structures.sibling_trees import SiblingTrees
+from partita.structures.spanning_trees import SpanningTrees
 from partita.training.threads import in_threads
 
 N_WORDS = np.array([1, 7, 3, 2, 9, 5, 5, 4, 8, 1, 6, 3, 7])
@@ -19,6 +20,8 @@ KINDS = {
     "projective, one root, labels": lambda n_words: ProjectiveTrees(n_words, 2, single_root=True),
     "siblings": lambda n_words: SiblingTrees(n_words),
     "siblings, one root": lambda n_words: SiblingTrees(n_words, single_root=True),
+    "spanning": lambda n_words: SpanningTrees(n_words),
+    "spanning, one root, labels": lambda n_words: SpanningTrees(n_words, 2, single_root=True),
     "constituents": lambda n_words: ConstituencyTrees(n_words),
     "constituents, labels": lambda n_words: ConstituencyTrees(n_words, 2),
 }
@@ -88,7 +91,9 @@ def test_charts_that_had_one_place_are_made_again_block_by_block(keep, monkeypat
 def kept(inference):
     """The charts, which are behind those of the labels."""
     inner = inference.state[1]
-    return inner.state[0] if isinstance(inner, Inference) else inference.state[0]
+    state = inner.state if isinstance(inner, Inference) else inference.state
+    # Those of spanning trees are the last.
+    return state[0] if isinstance(state[0], list) else state[-1]
 
 
 def test_blocks_keep_the_order(monkeypatch):
@@ -153,6 +158,9 @@ EIGHTS = {
     "labels": lambda n_words: ProjectiveTrees(n_words, 2),
     "constituents": lambda n_words: ConstituencyTrees(n_words),
     "constituents, labels": lambda n_words: ConstituencyTrees(n_words, 2),
+    "spanning, many roots": lambda n_words: SpanningTrees(n_words),
+    "spanning, one root": lambda n_words: SpanningTrees(n_words, single_root=True),
+    "spanning, labels": lambda n_words: SpanningTrees(n_words, 2),
 }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.simd.eight import EIGHT
+from partita.kernels.simd.either import EIGHTS, FOURS
 from partita.kernels.simd.lanes import N_LANES
 from partita.kernels.simd.sums import IS_LONG
 from partita.structures.base import Run
@@ -23,7 +24,8 @@ MOST_KEPT = 3 * 2**19
 BLOCK = 2**17
 """Numbers in the charts of a block, as far as one group of sentences allows; some 50 µs of work."""
 WIDEST = 2**16
-"""Numbers in the charts of eight sentences side by side: half of what a second cache holds."""
+"""Numbers in the charts of eight sentences side by side, if every sum reads them: half of what a
+second cache holds."""
 COST_OF_EIGHT = 1.7
 """What eight sentences side by side take, in registers of eight, beside four of the same length."""
 
@@ -113,16 +115,21 @@ def _cut(order: IntArray, sizes: IntArray, n_lanes: int) -> list[IntArray]:
     return np.split(order, np.unique(firsts[firsts < len(groups)]) * n_lanes)
 
 
-def n_in_eights(n_words: IntArray, sizes: IntArray) -> int:
+def n_in_eights(n_words: IntArray, sizes: IntArray, widest: int = WIDEST) -> int:
     """How many sentences, the shortest first, are taken eight at a time; `n_words` in that order.
 
-    As many as make full groups whose charts are small, where the processor has registers of eight
-    and the lengths within a group are so much alike that it pays.
+    As many as make full groups whose charts have at most `widest` numbers, where the processor has
+    registers of eight and the lengths within a group are so much alike that it pays.
     """
-    n_wide = int(np.searchsorted(sizes, WIDEST // EIGHT, side="right")) // EIGHT * EIGHT
+    n_wide = int(np.searchsorted(sizes, widest // EIGHT, side="right")) // EIGHT * EIGHT
     ends = n_words[:n_wide].astype(np.float64) ** 3
     pays = COST_OF_EIGHT * ends[EIGHT - 1 :: EIGHT].sum() < ends[N_LANES - 1 :: N_LANES].sum()
     return n_wide if pays and IS_LONG else 0
+
+
+def kind_of(order: IntArray, offsets: IntArray) -> Array:
+    """What a kernel's charts are to be like, for sentences in so many groups (see `Fill`)."""
+    return EIGHTS if len(offsets) <= len(order) // EIGHT + 1 else FOURS
 
 
 def _filled(fill: Fill, block: Block) -> Charts:

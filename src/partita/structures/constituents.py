@@ -11,12 +11,10 @@ from partita.arrays import Array, BoolArray, FloatArray, IntArray
 from partita.kernels.constituents import best as cky_best
 from partita.kernels.constituents import labels as span_labels
 from partita.kernels.constituents import scaled as cky
-from partita.kernels.simd.eight import EIGHT
-from partita.kernels.simd.either import EIGHTS, FOURS
 from partita.kernels.trees import labels as label_kernels
 from partita.structures.base import Best, Inference, Structure
 from partita.structures.batch import largest_finite, moved_words, offsets, pieces, where_false
-from partita.structures.charts import Blocks, Charts, Fill, each_block, n_in_eights, unread
+from partita.structures.charts import Blocks, Charts, Fill, each_block, kind_of, n_in_eights, unread
 from partita.structures.part_arrays import PartArray
 from partita.structures.step_structures import Step, StepStructures
 from partita.structures.tied_forests import TiedForest
@@ -207,7 +205,7 @@ class ConstituencyTrees(StepStructures):
         """Inside-outside in probabilities, of some sentences."""
 
         def fill(order: IntArray, offsets: IntArray) -> Array:
-            kind = EIGHTS if len(offsets) <= len(order) // EIGHT + 1 else FOURS
+            kind = kind_of(order, offsets)
             charts: Array = cky.marginals(
                 scores, self.part_offsets, self.n_words, order, kind, is_kept,
                 is_safe, offsets, log_partition, out,

@@ -10,11 +10,9 @@ from partita.kernels.projective import k_best as eisner_k_best
 from partita.kernels.projective import log as eisner_log
 from partita.kernels.projective import sample as eisner_sample
 from partita.kernels.projective import scaled as eisner_scaled
-from partita.kernels.simd.eight import EIGHT
-from partita.kernels.simd.either import EIGHTS, FOURS
 from partita.structures.base import Inference, covariance_from_products
 from partita.structures.batch import where_false
-from partita.structures.charts import Blocks, Charts, Fill, each_block, n_in_eights, unread
+from partita.structures.charts import Blocks, Charts, Fill, each_block, kind_of, n_in_eights, unread
 from partita.structures.counting import count_projective_trees
 from partita.structures.trees import Trees
 
@@ -48,7 +46,7 @@ class ProjectiveTrees(Trees):
         """Inside-outside in probabilities, of some sentences."""
 
         def fill(order: IntArray, offsets: IntArray) -> Array:
-            kind = EIGHTS if len(offsets) <= len(order) // EIGHT + 1 else FOURS
+            kind = kind_of(order, offsets)
             charts: Array = eisner_scaled.marginals(
                 arcs, *self._shape, order, self.single_root, kind, is_kept,
                 is_safe, offsets, log_partition, marginals,

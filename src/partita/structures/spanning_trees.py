@@ -16,12 +16,17 @@ from partita.kernels.spanning import wide as spanning_wide
 from partita.kernels.trees import reachability
 from partita.structures.base import Inference
 from partita.structures.batch import where_false, where_true
-from partita.structures.charts import Blocks, Charts, Fill, each_block, unread
+from partita.structures.charts import Blocks, Charts, Fill, each_block, kind_of, n_in_eights, unread
 from partita.structures.counting import count_spanning_trees
 from partita.structures.trees import Trees
 
 N_KEPT = 2
 """Numbers for each arc that the elimination leaves behind."""
+
+
+WIDEST = 2**18
+"""Numbers in the matrices of eight sentences side by side: up to 127 words. They are read row after
+row, which the processor sees coming, also where the second cache does not hold them."""
 
 
 class SpanningTrees(Trees):
@@ -31,7 +36,9 @@ class SpanningTrees(Trees):
 
     @cached_property
     def _blocks(self) -> Blocks:
-        return Blocks(self._order, N_KEPT * np.diff(self.arc_offsets))
+        sizes = N_KEPT * np.diff(self.arc_offsets)
+        n_wide = n_in_eights(self.n_words[self._order], sizes[self._order], WIDEST)
+        return Blocks(self._order, sizes, n_wide, is_reused=True)
 
     def _fill(
         self,
@@ -40,10 +47,13 @@ class SpanningTrees(Trees):
         is_restricted: BoolArray,
         log_partition: FloatArray,
         marginals: FloatArray,
+        *,
+        is_kept: bool = True,
     ) -> Fill:
         """The elimination of some sentences."""
         return lambda order, offsets: spanning_elimination.marginals(
             arcs, self.arc_offsets, self.n_words, order, self.single_root,
+            kind_of(order, offsets), is_kept,
             is_safe, is_restricted, offsets, log_partition, marginals,
         )  # fmt: skip
 
@@ -57,7 +67,9 @@ class SpanningTrees(Trees):
         if self.n_sentences == 1:
             spanning_lone.marginals(arcs, self.n_words.item(), self.single_root, *found)
         else:
-            kept = self._blocks.fill(self._fill(arcs, *found), self.run, keep=keep)
+            is_kept = keep and self._blocks.is_kept
+            fill = self._fill(arcs, *found, is_kept=is_kept)
+            kept = self._blocks.fill(fill, self.run, keep=keep)
         unsafe, restricted = where_false(is_safe), where_true(is_restricted)
         if unsafe.size:
             spanning_wide.marginals(

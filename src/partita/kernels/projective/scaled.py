@@ -348,6 +348,7 @@ def marginals(
 def conclude(n_words, order, first, end, best, totals, signs, is_safe, log_partition):
     """Log-partitions of a group, and which are safe by how many weights were lost and the limit."""
     sums, lost_and_limits, n_each = doubles(totals), doubles(signs), n_lanes(best)
+    bests = doubles(best)
     for index in range(end - first):
         sentence = order[first + index]
         words, safe = n_words[sentence], SAFE
@@ -358,7 +359,8 @@ def conclude(n_words, order, first, end, best, totals, signs, is_safe, log_parti
         is_safe[sentence] = is_positive and lost_and_limits[n_each + index] < safe
         log_partition[sentence] = -np.inf
         if is_positive:
-            log_partition[sentence] = total_best(best, words, index) + math.log(total)
+            shift = total_best(bests, n_each, words, index)
+            log_partition[sentence] = shift + math.log(total)
 
 
 @step

@@ -333,7 +333,7 @@ def marginals(
             is_safe[sentence] = is_positive and lane(limit, index) < safe
             log_partition[sentence] = -np.inf
             if is_positive:
-                log_partition[sentence] = total_best(best, words, index) + math.log(total)
+                log_partition[sentence] = total_best(best, N_LANES, words, index) + math.log(total)
     return state
 
 

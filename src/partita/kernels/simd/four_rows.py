@@ -5,7 +5,7 @@ would take sixteen loads and twelve instructions.
 """
 
 from partita.kernels.jit import borrowing
-from partita.kernels.simd.lanes import N_LANES, load, store, transpose
+from partita.kernels.simd.lanes import load, store, transpose
 
 
 @borrowing
@@ -27,16 +27,16 @@ def load_four(values, rows, shift, out, to, apart):
 
 
 @borrowing
-def store_four(values, at, out, rows, shift):
-    """The reverse: four lanes to the numbers at `shift` .. `shift` + 3 of four rows.
+def store_four(values, at, apart, out, rows, shift):
+    """The reverse: lanes that are `apart` to the numbers at `shift` .. `shift` + 3 of four rows.
 
     Where two rows are the same, the later one stays.
     """
     write_four(
         load(values, at),
-        load(values, at + N_LANES),
-        load(values, at + 2 * N_LANES),
-        load(values, at + 3 * N_LANES),
+        load(values, at + apart),
+        load(values, at + 2 * apart),
+        load(values, at + 3 * apart),
         out, rows, shift,
     )  # fmt: skip
 

@@ -22,8 +22,15 @@ value is taken out first, which leaves less to cancel.
 import numpy as np
 
 from partita.kernels.jit import kernel, pasted, step
-from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, store
-from partita.kernels.spanning.elimination import incoming, kept, prepare, square, swap_words
+from partita.kernels.simd.either import all_lanes, doubles, load, n_lanes, room, store
+from partita.kernels.simd.lanes import N_LANES, fma
+from partita.kernels.spanning.elimination import (
+    incoming,
+    kept,
+    prepare,
+    square,
+    swap_back,
+)
 from partita.kernels.trees.side_by_side import fill_lanes, write_lanes
 
 
@@ -31,7 +38,7 @@ from partita.kernels.trees.side_by_side import fill_lanes, write_lanes
 def centre(directions, marginals, at, means):
     """Subtract from direction[i, j] its mean over the heads of j, sum_i p(i, j) direction[i, j]."""
     for j in range(0, at.stride, N_LANES):
-        store(means, j, broadcast(0.0))
+        store(means, j, all_lanes(means, 0.0))
     for row in range(0, (at.n_words + 1) * at.stride, at.stride):
         for j in range(0, at.stride, N_LANES):
             p, value = load(marginals, row + j), load(directions, row + j)
@@ -71,7 +78,7 @@ def pass_ahead(rows, moved, at, k, inverse, moved_d):
 @step
 def pass_on(rows, moved, at, k, inverse, moved_d, next_inverse, next_d):
     """As in `elimination`, of w'."""
-    source, other, zero = k * at.stride, (k - 1) * at.stride, broadcast(0.0)
+    source, other, zero = k * at.stride, (k - 1) * at.stride, all_lanes(rows, 0.0)
     for i in range(0, k - 1, 2):
         a, b = i * at.stride, min(i + 1, k - 2) * at.stride
         q_a, moved_q_a = shares(rows, moved, a + k * N_LANES, inverse, moved_d)
@@ -123,7 +130,7 @@ def products(rows, moved, at, k, inverse, moved_d, moved_left, gradient, moved_g
 
     Returns -sum_i q[i] h'[i] and -sum_i q'[i] G[i, k].
     """
-    zero, column, source = broadcast(0.0), k * N_LANES, k * at.stride
+    zero, column, source = all_lanes(rows, 0.0), k * N_LANES, k * at.stride
     rest, moved_rest = zero, zero
     for i in range(0, k, 3):
         a, b, c = i * at.stride, min(i + 1, k - 1) * at.stride, min(i + 2, k - 1) * at.stride
@@ -188,25 +195,27 @@ def covariance_product(
     """
     if len(order) == 0:
         return
-    most = square(n_words[order[-1]])
+    n_sides = n_lanes(state)
+    most = square(n_words[order[-1]], n_sides)
     size = (most.n_words + 1) * most.stride
-    weights, directions, moved = np.empty(size), np.empty(size), np.empty(size)
-    moved_gradient, best, words = np.empty(size), np.empty(most.stride), np.empty(N_LANES)
-    moved_ds, moved_left = np.empty(most.stride), np.empty(most.stride + 2 * N_LANES)
-    for first in range(0, len(order), N_LANES):
-        at = square(n_words[order[min(first + N_LANES, len(order)) - 1]])
-        start, (second, third, end) = offsets[first // N_LANES], kept(at)
+    weights, directions, moved = room(state, size), room(state, size), room(state, size)
+    moved_gradient, best, words = room(state, size), room(state, most.stride), np.empty(n_sides)
+    moved_ds, moved_left = room(state, most.stride), room(state, most.stride + 2 * N_LANES)
+    for group in range(len(offsets) - 1):
+        first, end = group * n_sides, min((group + 1) * n_sides, len(order))
+        at = square(n_words[order[end - 1]], n_sides)
+        start, (second, third, stop) = offsets[group], kept(at)
         rows, gradient = state[start : start + second], state[start + second : start + third]
-        inverses = state[start + third : start + end]
+        inverses = state[start + third : start + stop]
         prepare(arcs, arc_offsets, n_words, order, first, at, single_root, weights, best, words)
         fill_lanes(direction, arc_offsets, n_words, order, first, at, 0.0, directions)
         fill_lanes(marginals, arc_offsets, n_words, order, first, at, 0.0, moved)
         centre(directions, moved, at, moved_ds)
-        for index in range(N_LANES):
-            swap_words(directions, at, index, int(words[index]))
+        if single_root:
+            swap_back(doubles(directions), at, words)
         for cell in range(0, (at.n_words + 1) * at.stride, N_LANES):
             store(moved, cell, load(weights, cell) * load(directions, cell))
-            store(moved_gradient, cell, broadcast(0.0))
+            store(moved_gradient, cell, all_lanes(moved_gradient, 0.0))
         eliminate(rows, moved, at, single_root, inverses, moved_ds)
         differentiate(
             rows, moved, at, single_root, inverses, moved_ds, moved_left, gradient, moved_gradient
@@ -214,6 +223,6 @@ def covariance_product(
         for cell in range(0, (at.n_words + 1) * at.stride, N_LANES):
             change = fma(load(directions, cell), load(gradient, cell), load(moved_gradient, cell))
             store(weights, cell, load(weights, cell) * change)
-        for index in range(N_LANES):
-            swap_words(weights, at, index, int(words[index]))
+        if single_root:
+            swap_back(doubles(weights), at, words)
         write_lanes(weights, at, arc_offsets, n_words, order, first, out)

@@ -17,7 +17,7 @@ Backwards, k = 1 .. n, G is the gradient of A with respect to w:
 
 and the marginals are w * G. The elimination works in place and leaves behind what the way back
 needs: w[k, j] as it was when k left in row k, left of the diagonal, and w[i, k] in column k, above
-it. Four sentences go side by side (`trees.side_by_side`).
+it. Four sentences go side by side, or eight (`trees.side_by_side`, `simd.either`).
 
 A number below 2^-1022 becomes 0 on the way, which moves A and every marginal by at most 2^-1022
 times the gradient there. Where G stays below `SAFE`, the result stands; otherwise the sentence is
@@ -30,21 +30,12 @@ from typing import NamedTuple
 import numpy as np
 
 from partita.kernels.jit import kernel, pasted, step
-from partita.kernels.simd.lanes import (
-    N_LANES,
-    broadcast,
-    fma,
-    lane,
-    load,
-    maximum,
-    select,
-    store,
-)
+from partita.kernels.simd.either import all_lanes, doubles, load, n_lanes, room, store
+from partita.kernels.simd.lanes import N_LANES, fma, maximum, select
 from partita.kernels.trees.side_by_side import (
     best_arcs,
     exponentiate,
     fill_lanes,
-    lengths_of,
     total_best,
     write_lanes,
 )
@@ -60,27 +51,29 @@ class Square(NamedTuple):
     n_words: int
     """Number of words of the longest."""
     stride: int
-    """Number of doubles in a row."""
+    """Places in a row."""
     n_sides: int
     """Number of sentences side by side."""
+    width: int
+    """Doubles in a row: as many as places, or twice as many (see `simd.either`)."""
 
 
 @pasted
-def square(n_words):
-    """The size for a longest sentence of `n_words` words."""
-    return Square(n_words, (n_words + 1) * N_LANES, N_LANES)
+def square(n_words, n_sides):
+    """The size of `n_sides` sentences side by side, the longest of `n_words` words."""
+    return Square(n_words, (n_words + 1) * N_LANES, n_sides, (n_words + 1) * n_sides)
 
 
 @step
 def swap_words(matrix, at, index, word):
-    """Exchange word 1 and another in one lane, as heads and as modifiers."""
+    """Exchange word 1 and another in one lane of a matrix of doubles, as heads and as modifiers."""
     if word != 1:
         for j in range(at.n_words + 1):
             cell = j * at.n_sides + index
-            a, b = at.stride + cell, word * at.stride + cell
+            a, b = at.width + cell, word * at.width + cell
             matrix[a], matrix[b] = matrix[b], matrix[a]
         for i in range(at.n_words + 1):
-            cell = i * at.stride + index
+            cell = i * at.width + index
             a, b = cell + at.n_sides, cell + word * at.n_sides
             matrix[a], matrix[b] = matrix[b], matrix[a]
 
@@ -100,6 +93,24 @@ def likeliest_root(matrix, at, index, best):
 
 
 @step
+def lead(matrix, best, at, words):
+    """Let the likeliest root word of each lane be word 1; fills which it was."""
+    for index in range(at.n_sides):
+        word = likeliest_root(matrix, at, index, best)
+        words[index] = word
+        swap_words(matrix, at, index, word)
+        one, other = at.n_sides + index, word * at.n_sides + index
+        best[one], best[other] = best[other], best[one]
+
+
+@step
+def swap_back(matrix, at, words):
+    """Undo the exchanges of `lead` in a matrix of doubles."""
+    for index in range(at.n_sides):
+        swap_words(matrix, at, index, int(words[index]))
+
+
+@step
 def prepare(arcs, arc_offsets, n_words, order, first, at, single_root, weights, best, words):
     """weights = exp(arcs - best of each modifier); counts the arcs that are allowed in each lane.
 
@@ -108,14 +119,10 @@ def prepare(arcs, arc_offsets, n_words, order, first, at, single_root, weights, 
     """
     fill_lanes(arcs, arc_offsets, n_words, order, first, at, -np.inf, weights)
     best_arcs(weights, at, 1, best)
-    for index in range(N_LANES):
+    for index in range(at.n_sides):
         words[index] = 1.0
-        if single_root:
-            word = likeliest_root(weights, at, index, best)
-            words[index] = word
-            swap_words(weights, at, index, word)
-            one, other = N_LANES + index, word * N_LANES + index
-            best[one], best[other] = best[other], best[one]
+    if single_root:
+        lead(doubles(weights), doubles(best), at, words)
     for j in range(0, at.stride, N_LANES):
         store(best, j, maximum(load(best, j), load(weights, j)))
     n_allowed, _ = exponentiate(weights, at, best)
@@ -125,7 +132,7 @@ def prepare(arcs, arc_offsets, n_words, order, first, at, single_root, weights, 
 @step
 def incoming(rows, at, k, first):
     """d_k = sum of w[i, k] over first <= i < k, in two sums side by side."""
-    a, b = broadcast(0.0), broadcast(0.0)
+    a, b = all_lanes(rows, 0.0), all_lanes(rows, 0.0)
     i = first
     while i + 2 <= k:
         a = a + load(rows, i * at.stride + k * N_LANES)
@@ -157,7 +164,7 @@ def pass_on(rows, at, k, inverse, next_inverse):
     For each word a cell would be a load, an fma and a store, so that stores take the time; for two
     words they are half as many.
     """
-    source, other, zero = k * at.stride, (k - 1) * at.stride, broadcast(0.0)
+    source, other, zero = k * at.stride, (k - 1) * at.stride, all_lanes(rows, 0.0)
     for i in range(0, k - 1, 2):
         # An odd last row goes with itself, at weight 0.
         a, b = i * at.stride, min(i + 1, k - 2) * at.stride
@@ -177,7 +184,7 @@ def pass_on(rows, at, k, inverse, next_inverse):
 def leave(rows, at, k, single_root, ends, inverses):
     """inverses[k] = 1 / d_k, 1 in lanes whose sentence has ended; returns it."""
     first = 1 if single_root and k > 1 else 0
-    inverse = 1.0 / select(ends >= float(k), incoming(rows, at, k, first), 1.0)
+    inverse = 1.0 / select(ends > float(k - 1), incoming(rows, at, k, first), 1.0)
     store(inverses, k * N_LANES, inverse)
     return inverse
 
@@ -217,7 +224,7 @@ def products(rows, at, k, inverse, left, gradient):
 
     Three rows at a time; with fewer, the latency of the sums would show.
     """
-    zero, source, rest = broadcast(0.0), k * at.stride, broadcast(1.0)
+    zero, source, rest = all_lanes(rows, 0.0), k * at.stride, all_lanes(rows, 1.0)
     for i in range(0, k, 3):
         # Rows that are not there are the last again, at weight 0.
         a, b, c = i * at.stride, min(i + 1, k - 1) * at.stride, min(i + 2, k - 1) * at.stride
@@ -259,7 +266,7 @@ def multiply(weights, gradient, at):
 
     A probability is not negative; a rounding error may be.
     """
-    highest = broadcast(0.0)
+    highest = all_lanes(weights, 0.0)
     for cell in range(0, (at.n_words + 1) * at.stride, N_LANES):
         g = load(gradient, cell)
         # The sum is not a number if any term is not; the maximum alone would lose it.
@@ -269,73 +276,101 @@ def multiply(weights, gradient, at):
 
 
 @step
+def clear(matrix, at, index, n_sentences):
+    """Nothing in a lane of a matrix of doubles, nor in those that repeat the last of a group."""
+    for side in range(index, at.n_sides if index == n_sentences - 1 else index + 1):
+        for cell in range(side, (at.n_words + 1) * at.width, at.n_sides):
+            matrix[cell] = 0.0
+
+
+@step
 def copy(weights, at, rows, gradient):
     """rows = weights, gradient = 0."""
     for cell in range(0, (at.n_words + 1) * at.stride, N_LANES):
         store(rows, cell, load(weights, cell))
-        store(gradient, cell, broadcast(0.0))
+        store(gradient, cell, all_lanes(gradient, 0.0))
 
 
 @step
-def as_lanes(lengths):
-    """Four whole numbers as lanes."""
-    values = np.empty(N_LANES)
-    for index in range(N_LANES):
-        values[index] = lengths[index]
-    return load(values, 0)
+def fill_ends(n_words, order, first, ends):
+    """Number of words of the sentences side by side from order[first] on."""
+    for index in range(len(ends)):
+        ends[index] = n_words[order[min(first + index, len(order) - 1)]]
 
 
 @pasted
 def kept(at):
-    """What is left behind of four sentences: where G and 1 / d start behind w, and the end."""
+    """What is left behind of a group: where G and 1 / d start behind w, and the end."""
     size = (at.n_words + 1) * at.stride
     return size, 2 * size, 2 * size + at.stride
 
 
+@step
+def place_groups(n_words, order, n_sides, is_kept, offsets):
+    """Where what each group leaves behind starts, and the end of all; returns how long it is.
+
+    Unless it is kept, all groups have the same place.
+    """
+    offsets[0], most = 0, 0
+    for group in range(len(offsets) - 1):
+        last = min((group + 1) * n_sides, len(order)) - 1
+        end = kept(square(n_words[order[last]], n_sides))[2]
+        most = max(most, end)
+        offsets[group + 1] = offsets[group] + end if is_kept else 0
+    return max(offsets[-1], most)
+
+
 @kernel
 def marginals(
-    arcs, arc_offsets, n_words, order, single_root,
+    arcs, arc_offsets, n_words, order, single_root, kind, is_kept,
     is_safe, is_restricted, offsets, log_partition, out,
 ):  # fmt: skip
-    """Log-partition and marginals of a batch, sentences taken in `order`, four at a time.
+    """Log-partition and marginals of a batch, sentences taken in `order`.
 
-    Fills which sentences are safe, in which of them some arcs are forbidden, and where what is left
-    behind of each group of four starts (as many numbers as groups, and the end). Returns that.
+    Four at a time, or eight, by the `kind` of matrices (see `either`). Fills which sentences are
+    safe, in which of them some arcs are forbidden, and where what is left behind of each group
+    starts (as many numbers as groups, and the end). Returns that; of the last group alone unless
+    it is kept.
     """
-    offsets[0] = 0
-    for group in range(len(offsets) - 1):
-        last = min((group + 1) * N_LANES, len(order)) - 1
-        offsets[group + 1] = offsets[group] + kept(square(n_words[order[last]]))[2]
-    state = np.empty(offsets[-1])
+    n_sides = n_lanes(kind)
+    state = room(kind, place_groups(n_words, order, n_sides, is_kept, offsets))
     if len(order) == 0:
         return state
-    most = square(n_words[order[-1]])
-    weights, best = np.empty((most.n_words + 1) * most.stride), np.empty(most.stride)
-    left, words = np.empty(most.stride + 2 * N_LANES), np.empty(N_LANES)
-    for first in range(0, len(order), N_LANES):
-        last = min(first + N_LANES, len(order)) - 1
-        at, lengths = square(n_words[order[last]]), lengths_of(n_words, order, first)
-        start, (second, third, end) = offsets[first // N_LANES], kept(at)
+    most = square(n_words[order[-1]], n_sides)
+    weights, best = room(kind, (most.n_words + 1) * most.stride), room(kind, most.stride)
+    left, words = room(kind, most.stride + 2 * N_LANES), np.empty(n_sides)
+    ends, signs = room(kind, N_LANES), room(kind, 2 * N_LANES)
+    # Views are made once: each counts references, as long as several vector operations take.
+    matrix, bests, factors = doubles(weights), doubles(best), doubles(state)
+    lengths, counts_and_limits = doubles(ends), doubles(signs)
+    for group in range(len(offsets) - 1):
+        first, end = group * n_sides, min((group + 1) * n_sides, len(order))
+        at = square(n_words[order[end - 1]], n_sides)
+        start, (second, third, stop) = offsets[group], kept(at)
         rows, gradient = state[start : start + second], state[start + second : start + third]
-        inverses = state[start + third : start + end]
+        inverses = state[start + third : start + stop]
         n_allowed = prepare(
             arcs, arc_offsets, n_words, order, first, at, single_root, weights, best, words
         )
         copy(weights, at, rows, gradient)
-        eliminate(rows, at, single_root, as_lanes(lengths), inverses)
+        fill_ends(n_words, order, first, lengths)
+        eliminate(rows, at, single_root, load(ends, 0), inverses)
         differentiate(rows, at, single_root, inverses, left, gradient)
-        limit = multiply(weights, gradient, at)
-        for index in range(N_LANES):
-            sentence, n = order[min(first + index, last)], lengths[index]
-            shift = total_best(best, n, index)
-            total = shift + log_product(inverses, at, n, index)
-            is_empty = shift == -np.inf
-            is_safe[sentence] = is_empty or (total < np.inf and lane(limit, index) < SAFE)
-            is_restricted[sentence] = lane(n_allowed, index) < n * n
+        store(signs, 0, n_allowed)
+        store(signs, N_LANES, multiply(weights, gradient, at))
+        for index in range(end - first):
+            sentence = order[first + index]
+            n = n_words[sentence]
+            shift = total_best(bests, n_sides, n, index)
+            inverse = (start + third) // N_LANES * n_sides + index
+            total = shift + log_product(factors, at, n, inverse)
+            is_empty, limit = shift == -np.inf, counts_and_limits[n_sides + index]
+            is_safe[sentence] = is_empty or (total < np.inf and limit < SAFE)
+            is_restricted[sentence] = counts_and_limits[index] < n * n
             log_partition[sentence] = shift if is_empty else total
             if is_empty:
-                for cell in range(index, (at.n_words + 1) * at.stride, N_LANES):
-                    weights[cell] = 0.0
-            swap_words(weights, at, index, int(words[index]))
+                clear(matrix, at, index, end - first)
+        if single_root:
+            swap_back(matrix, at, words)
         write_lanes(weights, at, arc_offsets, n_words, order, first, out)
     return state

@@ -146,7 +146,8 @@ def multiply(weights, gradient, at):
 @kernel
 def marginals(arcs, n_words, single_root, is_safe, is_restricted, log_partition, out):
     """Log-partition and marginals of one sentence, as `elimination.marginals` fills them."""
-    at = Square(n_words, padded_width(n_words + 1), 1)
+    width = padded_width(n_words + 1)
+    at = Square(n_words, width, 1, width)
     size = (n_words + 1) * at.stride
     weights, rows, gradient, turned = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     best, inverses, source = np.empty(at.stride), np.empty(at.stride), np.empty(at.stride)

@@ -18,16 +18,15 @@ With a single root all root arcs enter the matrix in one place, and T[j, 0, l] =
 import numpy as np
 
 from partita.kernels.jit import kernel, step
-from partita.kernels.simd.lanes import N_LANES
+from partita.kernels.simd.lanes import N_LANES, load
 from partita.kernels.spanning.elimination import (
-    as_lanes,
     copy,
     differentiate,
     eliminate,
+    fill_ends,
     prepare,
     square,
 )
-from partita.kernels.trees.side_by_side import lengths_of
 
 
 @step
@@ -107,14 +106,15 @@ def covariance(arcs, arc_offsets, n_words, only, single_root, marginals, differe
 
     ((n+1)², (n+1)²); `differences` is scratch, (n+1, n+1, n+1).
     """
-    at, lengths = square(n_words[only[0]]), lengths_of(n_words, only, 0)
+    at, ends = square(n_words[only[0]], N_LANES), np.empty(N_LANES)
     size = (at.n_words + 1) * at.stride
     weights, rows, gradient = np.empty(size), np.empty(size), np.empty(size)
     best, inverses, words = np.empty(at.stride), np.empty(at.stride), np.empty(N_LANES)
     left = np.empty(at.stride + 2 * N_LANES)
     prepare(arcs, arc_offsets, n_words, only, 0, at, single_root, weights, best, words)
     copy(weights, at, rows, gradient)
-    eliminate(rows, at, single_root, as_lanes(lengths), inverses)
+    fill_ends(n_words, only, 0, ends)
+    eliminate(rows, at, single_root, load(ends, 0), inverses)
     differentiate(rows, at, single_root, inverses, left, gradient)
     fill_differences(rows, inverses, gradient, at, single_root, differences)
     write_covariance(weights, differences, at, int(words[0]), marginals, left, out)

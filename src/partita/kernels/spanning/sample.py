@@ -96,7 +96,7 @@ def one_by_one(arcs, n_words, single_root, rng, heads):
     queue, starts = np.empty(n_nodes, np.int64), np.empty(2, np.int64)
     for j in range(1, n_nodes):
         safe_marginals(
-            arcs, offsets, lengths, only, single_root,
+            arcs, offsets, lengths, only, single_root, np.empty(0), True,
             is_safe, ignored, starts, log_partition, marginals,
         )  # fmt: skip
         if not is_safe[0]:

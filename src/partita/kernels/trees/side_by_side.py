@@ -99,22 +99,32 @@ def fill_row(values, places, head, at, ends, fill, matrix, apart, half):
 
 @step
 def write_lanes(matrix, at, part_offsets, n_words, order, first, out):
-    """A matrix to the arcs of four sentences, with zeros in column 0 and on the diagonal.
+    """A matrix to the arcs of its sentences, with zeros in column 0 and on the diagonal.
 
     From the last cell to the first: what a shorter sentence lacks is written to its last row or
     column, before what belongs there.
     """
-    lengths, zero = lengths_of(n_words, order, first), broadcast(0.0)
-    for head in range(at.n_words, -1, -1):
-        rows, row = rows_of(part_offsets, order, first, lengths, head), head * at.stride
-        common = n_common(lengths, head)
-        for j in range(at.n_words, max(common, 1) - 1, -1):
-            scatter(out, cells_of(rows, lengths, j), lanes.load(matrix, row + j * N_LANES))
-        for j in range(0, common, N_LANES):
-            square = min(j, common - N_LANES)
-            store_four(matrix, row + square * N_LANES, out, rows, square)
-        scatter(out, rows, zero)
-        scatter(out, cells_of(rows, lengths, head), zero)
+    whole, apart = doubles(matrix), n_lanes(matrix)
+    for half in range(0, apart, N_LANES):
+        start = min(first + half, len(order) - 1)
+        lengths = lengths_of(n_words, order, start)
+        for head in range(at.n_words, -1, -1):
+            rows = rows_of(part_offsets, order, start, lengths, head)
+            cell = head * (at.n_words + 1) * apart + half
+            write_row(whole, cell, apart, at, head, lengths, rows, out)
+
+
+@borrowing
+def write_row(matrix, row, apart, at, head, lengths, rows, out):
+    """Four lanes of a row of a matrix of doubles whose cells are `apart`."""
+    zero, common = broadcast(0.0), n_common(lengths, head)
+    for j in range(at.n_words, max(common, 1) - 1, -1):
+        scatter(out, cells_of(rows, lengths, j), lanes.load(matrix, row + j * apart))
+    for j in range(0, common, N_LANES):
+        square = min(j, common - N_LANES)
+        store_four(matrix, row + square * apart, apart, out, rows, square)
+    scatter(out, rows, zero)
+    scatter(out, cells_of(rows, lengths, head), zero)
 
 
 @step
@@ -147,10 +157,12 @@ def exponentiate(scores, at, best):
 
 
 @step
-def total_best(best, n_words, index):
-    """What was taken out of the trees of one lane: -inf if a word has no arc."""
+def total_best(best, n_sides, n_words, index):
+    """What was taken out of the trees of one of the lanes, given as doubles.
+
+    -inf if a word has no arc.
+    """
     total = 0.0
-    values, n_each = doubles(best), n_lanes(best)
     for word in range(1, n_words + 1):
-        total += values[word * n_each + index]
+        total += best[word * n_sides + index]
     return total
