@@ -21,6 +21,9 @@ import numpy as np
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("numpy", "scipy", "numba", "torch", "torch-struct", "pytorch-crf", "hmmlearn", "supar")
+MOST_OF_A_PRODUCT = 1.7 * 1.25
+"""Marginals that a covariance product may take: prototypes took 1.2 to 1.7, and kernels are to be
+within a quarter of them."""
 
 
 def best_time(function: Callable[[], Any], repeats: int = 20, seconds: float = 2.0) -> float:
