@@ -8,8 +8,9 @@ own. Run it with `make bench-chains`.
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
-from benchmarks.timing import MOST_OF_A_PRODUCT, (
+from benchmarks.timing import (
     DGEMM_SIZE,
+    MOST_OF_A_PRODUCT,
     Table,
     aim,
     best_time,

@@ -8,7 +8,8 @@ Run it with `make bench-trees`.
 
 import warnings
 
-from benchmarks.timing import MOST_OF_A_PRODUCT, (
+from benchmarks.timing import (
+    MOST_OF_A_PRODUCT,
     RESULTS,
     Table,
     aim,
