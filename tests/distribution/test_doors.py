@@ -8,9 +8,11 @@ from cases import CASES, batch, padded
 from partita.distribution.parts import PartDistribution
 from partita.kernels import parts as part_kernels
 from partita.kernels.doors import padded as padded_kernels
+from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import Inference
 from partita.structures.chains import Chains
 from partita.structures.forms import Form
+from partita.structures.part_arrays import PartArray
 from partita.structures.slopes import single_slopes
 
 TABLE = np.zeros((2, 2))
@@ -311,13 +313,40 @@ def test_slopes_of_one_sentence_and_of_lists():
     assert single_slopes(holes.structures, holes._form, np.zeros(14), np.ones(2)) is None
 
 
-@pytest.mark.parametrize("n_cells", range(10))
-def test_cells_that_are_no_scores_are_counted(n_cells):
+@pytest.mark.parametrize("n_cells", [*range(10), 15, 16, 17])
+def test_cells_that_are_no_scores_are_noticed(n_cells):
     rng = np.random.default_rng(n_cells)
     scores = rng.choice([0.0, 1.5, -np.inf, np.inf, np.nan], size=n_cells)
-    expected, out = int((~(scores < np.inf)).sum()), np.empty(n_cells)
-    assert padded_kernels.copy(scores, out) == (expected, 1.5 if 1.5 in scores else 0.0)
+    is_odd, out = not (scores < np.inf).all(), np.empty(n_cells)
+    assert padded_kernels.copy(scores, out) == (is_odd, 1.5 if 1.5 in scores else 0.0)
     np.testing.assert_array_equal(out, scores)
+
+
+@pytest.mark.parametrize("extra", [-1, 0, 1])
+@pytest.mark.parametrize("n_sentences", [0, 1, 5])
+def test_where_the_arrays_of_sentences_begin(n_sentences, extra):
+    n_words = np.random.default_rng(extra + 1).integers(1, 6, size=n_sentences)
+    kinds = [PartArray(str(n_axes), n_axes, extra, (2, 3)) for n_axes in range(4)]
+    sets = ArrayStructures.__new__(Chains)
+    ArrayStructures.__init__(sets, n_words, kinds)
+    sizes = np.array([(n_words + extra) ** n_axes * 6 for n_axes in range(4)])
+    ends = np.concatenate([[0], sizes.T.cumsum()]).reshape(-1)
+    np.testing.assert_array_equal(sets.part_offsets, ends[::4])
+    np.testing.assert_array_equal(np.transpose(sets.array_starts).ravel(), ends[:-1])
+    np.testing.assert_array_equal(sets.word_offsets, np.concatenate([[0], n_words.cumsum()]))
+    assert (sets.n_parts, sets.largest_length) == (ends[-1], max(n_words, default=0))
+    is_even = len({*n_words.tolist()}) == 1
+    assert sets.n_parts_each == (ends[4] if is_even else None)
+    for first, second in zip(sets.split_arrays(np.arange(sets.n_parts)), sizes, strict=True):
+        assert [part.size for part in first] == second.tolist()
+        assert all((np.diff(part.ravel()) == 1).all() for part in first)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 4, 2**63, 2**64 - 1])
+def test_numbers_of_words_that_cannot_be(wrong):
+    kind = np.int64 if wrong < 2**63 else np.uint64
+    with pytest.raises(ValueError, match=rf"n_words\[1\] is {wrong}; expected 1 to 3"):
+        pt.LinearChain(np.zeros((2, 3, 2)), TABLE, n_words=np.array([2, wrong], dtype=kind))
 
 
 @pytest.mark.parametrize("n_cells", range(10))

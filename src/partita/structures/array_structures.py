@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
-from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import IntArray
+from partita.kernels.doors import lengths
 from partita.structures.base import Structures
-from partita.structures.batch import offsets, word_counts
+from partita.structures.batch import MOST_PARTS, too_many_parts, word_counts
 from partita.structures.part_arrays import PartArray
 
 
@@ -25,17 +25,35 @@ class ArrayStructures(Structures):
         n_words = np.asarray(n_words)
         self.n_words = word_counts(n_words, n_words.size, longest=2**31)
         self.arrays = tuple(arrays)
-        longest = float(self.n_words.max(initial=0))
-        # Counted in floating point first, since the product of lengths can wrap around.
-        most = sum((longest + a.extra) ** a.n_axes * prod(map(float, a.inner)) for a in arrays)
-        if most > 2**62:
-            shapes = " and ".join(str(array.shape(int(longest))) for array in arrays)
-            raise ValueError(
-                f"a sentence of {longest:.0f} words has arrays of shape {shapes}, more parts than "
-                "can be counted in 64 bits; check n_words."
-            )
-        n_parts = [array.n_parts(self.n_words) for array in arrays]
-        self.part_offsets = offsets(sum(n_parts, start=np.zeros_like(self.n_words)))
+        self.n_sentences = n_sentences = len(self.n_words)
+        shapes = np.array(
+            [(a.n_axes, a.extra, min(a.n_inner, 2**63 - 1)) for a in arrays], dtype=np.int64
+        )
+        starts = np.empty((len(shapes), n_sentences), dtype=np.int64)
+        self.part_offsets, self.word_offsets = np.empty((2, n_sentences + 1), dtype=np.int64)
+        total, self.largest_length = lengths.lay_out(
+            self.n_words, shapes, starts, self.part_offsets, self.word_offsets
+        )
+        if total > MOST_PARTS:
+            raise self._too_many(total)
+        self.array_starts = list(starts)
+        self.n_parts = int(self.part_offsets[-1])
+        if n_sentences and self.word_offsets[-1] == n_sentences * self.largest_length:
+            self.n_parts_each = self.n_parts // n_sentences
+        else:
+            self.n_parts_each = None
+
+    def _too_many(self, total: float) -> ValueError:
+        """The error for more parts than can be counted, of one sentence or of all together."""
+        longest = self.largest_length
+        most = sum(float(longest + a.extra) ** a.n_axes * a.n_inner for a in self.arrays)
+        if most <= MOST_PARTS:
+            return too_many_parts(total)
+        shapes = " and ".join(str(array.shape(longest)) for array in self.arrays)
+        return ValueError(
+            f"a sentence of {longest} words has arrays of shape {shapes}, more parts than can be "
+            "counted in 64 bits; check n_words."
+        )
 
     @property
     def lengths(self) -> IntArray:

@@ -120,7 +120,12 @@ class Structures(ABC):
 
     def split_array(self, index: int, parts: Array) -> list[Array]:
         """Of one of the arrays, views of the sentences' shares of a flat vector over parts."""
-        return [parts[start:end].reshape(shape) for start, end, shape in self._shares[index]]
+        if self.n_parts_each is None:
+            return [parts[start:end].reshape(shape) for start, end, shape in self._shares[index]]
+        # Sentences of one length are the rows of an array, which takes a tenth of that.
+        start, end, shape = self._shares[index][0]
+        rows = parts.reshape(self.n_sentences, self.n_parts_each)[:, start:end]
+        return list(rows.reshape(self.n_sentences, *shape))
 
     def split_arrays(self, parts: Array) -> tuple[list[Array], ...]:
         """For each array, views of the sentences' shares of a flat vector over parts."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partita.arrays import Array, BoolArray, FloatArray, IntArray
+from partita.kernels.doors import lengths
 
 MOST_PARTS = 2**62
 """More parts than any memory holds; sums of lengths are checked against it before they wrap."""
@@ -146,26 +147,33 @@ def word_counts(n_words: ArrayLike, n_sentences: int, longest: int) -> IntArray:
             f"n_words has type {counts.dtype}; expected whole numbers. Convert it with "
             "n_words.astype(int)."
         )
-    wrong = np.flatnonzero((counts < 1) | (counts > longest))
-    if wrong.size:
+    found: IntArray = counts.astype(np.int64)
+    # Numbers that are too large for this type have become negative ones.
+    if not lengths.all_within(found, 1, longest):
+        wrong = np.flatnonzero((counts < 1) | (counts > longest))
         raise ValueError(
             f"n_words[{wrong[0]}] is {counts[wrong[0]]}; expected 1 to {longest}. "
             "An empty sentence has no structure: leave it out of the batch."
         )
-    return counts.astype(np.int64)
+    return found
 
 
 def offsets(counts: IntArray) -> IntArray:
     """Where each sentence starts when `counts` items each lie end to end, and the end."""
     total = counts.sum(dtype=np.float64)
     if total > MOST_PARTS:
-        raise ValueError(
-            f"the batch would have {total:.3g} parts, more than can be counted in 64 bits; check "
-            "the lengths."
-        )
+        raise too_many_parts(total)
     starts = np.zeros(len(counts) + 1, dtype=np.int64)
     counts.cumsum(out=starts[1:])
     return starts
+
+
+def too_many_parts(total: float) -> ValueError:
+    """The error for a batch with more parts than any memory holds."""
+    return ValueError(
+        f"the batch would have {total:.3g} parts, more than can be counted in 64 bits; check "
+        "the lengths."
+    )
 
 
 def where_false(flags: BoolArray) -> IntArray:

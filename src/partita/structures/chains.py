@@ -1,7 +1,7 @@
 """Tag sequences: a tag at every word and a transition between neighbours."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +27,7 @@ from partita.structures.base import (
     Structure,
     too_large,
 )
-from partita.structures.batch import largest_finite, offsets, pieces, where_false
+from partita.structures.batch import largest_finite, pieces, where_false
 from partita.structures.counting import count_sequences
 from partita.structures.distinct import distinct_by_words
 from partita.structures.part_arrays import PartArray
@@ -45,14 +45,9 @@ class Chains(ArrayStructures):
     one_per_word = True
 
     def __init__(self, n_words: ArrayLike, n_tags: int, *, shared: bool) -> None:
-        tags = (n_tags, n_tags)
-        tables = (
-            PartArray("pairwise", 0, inner=tags) if shared else PartArray("pairwise", 1, -1, tags)
-        )
-        super().__init__(n_words, (PartArray("unary", 1, inner=(n_tags,)), tables))
+        super().__init__(n_words, _arrays(n_tags, shared))
         self.n_tags = n_tags
         self.shared = shared
-        self.word_offsets = offsets(self.n_words)
         self.by_length = np.argsort(self.n_words, kind="stable")
 
     def is_same_set(self, other: Self) -> bool:
@@ -294,3 +289,10 @@ class Chains(ArrayStructures):
     def _table_stride(self) -> int:
         """How far the transitions of neighbouring positions lie apart; 0 where they are shared."""
         return 0 if self.shared else self.n_tags**2
+
+
+@lru_cache
+def _arrays(n_tags: int, shared: bool) -> tuple[PartArray, PartArray]:
+    tags = (n_tags, n_tags)
+    tables = PartArray("pairwise", 0, inner=tags) if shared else PartArray("pairwise", 1, -1, tags)
+    return PartArray("unary", 1, inner=(n_tags,)), tables

@@ -1,8 +1,9 @@
 """The door: arrays of callers to one flat vector over parts, and back."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,23 +12,25 @@ from partita.kernels import parts as part_kernels
 from partita.kernels.doors import padded
 from partita.structures.base import Structures
 from partita.structures.batch import boolean_array, number_array
-from partita.structures.forms import Form, length_of
+from partita.structures.forms import SHAPE, Form, are_arrays, length_of
 from partita.structures.part_arrays import PartArray
 from partita.structures.settling import PRECISE
 
 SINGLE = np.dtype(np.float32)
 """What networks have: turned into doubles as it is copied, not before."""
-NUMBERS = frozenset({np.dtype(np.float64), SINGLE})
+DOUBLE = np.dtype(np.float64)
+NUMBERS = frozenset({DOUBLE, SINGLE})
 BOOLEANS = frozenset({np.dtype(np.bool_)})
 
 
 def flat_scores(sets: Structures, form: Form, given: Sequence[Any]) -> tuple[FloatArray, float]:
     """Scores for every part, copied and checked: finite, or -inf; and the largest absolute one."""
-    scores, n_wrong, largest = _flatten(sets, form, given, np.float64)
+    scores, is_odd, largest = _flatten(sets, form, given, np.float64)
     # Cells that are in no structure may hold anything.
-    is_odd = n_wrong or largest > PRECISE
-    if (is_odd or sets.reads_unused) and n_wrong > sets.clear_unused(scores):
-        _refuse(sets, form, scores)
+    if is_odd or largest > PRECISE or sets.reads_unused:
+        n_wrong = np.count_nonzero(~(scores < np.inf)) if is_odd else 0
+        if n_wrong > sets.clear_unused(scores):
+            _refuse(sets, form, scores)
     return scores, largest if largest <= PRECISE else float(part_kernels.largest(scores)[0])
 
 
@@ -55,48 +58,81 @@ def shaped(
     if form.kind == "list" and copied:
         whole = parts.copy()
     arrays: list[Any] = []
-    for index, once in enumerate(form.once):
-        array, starts = sets.arrays[index], sets.array_starts[index]
-        if once:
-            merged = np.empty(array.inner)
+    for index, passage in enumerate(_passages(sets, form)):
+        starts = sets.array_starts[index]
+        if passage.once:
+            merged = np.empty(passage.shape)
             padded.merge(parts, starts, largest, neutral, merged.reshape(-1))
             arrays.append(merged)
         elif form.kind == "padded":
-            arrays.append(_scattered(sets, form, array, starts, parts, neutral))
+            batch = np.empty(passage.shape)
+            padded.scatter(parts, starts, *passage.layout, sets.lengths, neutral, batch.reshape(-1))
+            arrays.append(batch if form.order is None else _reordered(form, passage, batch))
         else:
             arrays.append(sets.split_array(index, whole if copied else parts))
     return arrays
 
 
+class Passage(NamedTuple):
+    """How one array of a batch comes in, and how its cells lie there."""
+
+    name: str
+    shape: tuple[int, ...]
+    """Of the whole batch, or of what came once for all sentences; of a list, of the longest."""
+    stride: int
+    """How many cells the sentences lie apart, see `padded.gather`."""
+    layout: tuple[int, int, int, int]
+    """What kernels ask next: the places of an axis along words, how many such axes, how much longer
+    they are than the sentence, and the cells of the others."""
+    once: bool
+
+
+def _passages(sets: Structures, form: Form) -> tuple[Passage, ...]:
+    is_padded = form.kind == "padded"
+    n_padded, n_sentences = form.n_padded if is_padded else sets.largest_length, sets.n_sentences
+    return _laid_out(sets.arrays, form.once, n_padded, n_sentences if is_padded else None)
+
+
+@lru_cache(maxsize=256)
+def _laid_out(
+    arrays: tuple[PartArray, ...], once: tuple[bool, ...], n_padded: int, n_sentences: int | None
+) -> tuple[Passage, ...]:
+    """The passages of a padded batch, or of a list, which has no number of sentences."""
+    found = []
+    for array, is_once in zip(arrays, once, strict=True):
+        shape, stride = array.shape(n_padded), 0
+        if not is_once:
+            stride = padded.END_TO_END if n_sentences is None else prod(shape)
+            shape = shape if n_sentences is None else (n_sentences, *shape)
+        layout = n_padded + array.extra, array.n_axes, array.extra, array.n_inner
+        found.append(Passage(array.name, shape, stride, layout, is_once))
+    return tuple(found)
+
+
 def _flatten(
     sets: Structures, form: Form, given: Sequence[Any], dtype: type
-) -> tuple[FloatArray, float, float]:
-    """One flat vector, how many of its numbers are neither finite nor -inf, and the largest."""
+) -> tuple[FloatArray, bool, float]:
+    """One flat vector; whether some of it is neither finite nor -inf; and the largest number."""
     if form.kind == "list" and len(given) == 1 and given[0] is not None:
         # Nothing comes between the sentences.
         flat = _listed(sets, 0, given[0], dtype)
         return flat, *padded.copy(flat, flat)
-    flat, n_wrong, largest = np.empty(sets.n_parts), 0.0, 0.0
+    flat, is_odd, largest = np.empty(sets.n_parts), False, 0.0
     shares = _shares(sets, form)
     if shares:
         for array, values, (start, end, shape) in zip(sets.arrays, given, shares, strict=True):
             if values is None:
                 flat[start:end] = dtype is np.bool_
-            else:
-                cells = _floats(_checked(array.name, values, shape, dtype))
-                wrong, most = padded.copy(cells, flat[start:end])
-                n_wrong, largest = n_wrong + wrong, max(largest, most)
-        return flat, n_wrong, largest
-    lengths = sets.lengths
-    n_padded = form.n_padded if form.kind == "padded" else sets.largest_length
-    for index, (array, starts) in enumerate(zip(sets.arrays, sets.array_starts, strict=True)):
-        cells, stride = _cells(sets, form, index, n_padded, given[index], dtype)
-        wrong, most = padded.gather(
-            cells, stride, n_padded + array.extra, array.n_axes, array.extra, array.n_inner,
-            lengths, starts, flat,
-        )  # fmt: skip
-        n_wrong, largest = n_wrong + wrong, max(largest, most)
-    return flat, n_wrong, largest
+                continue
+            odd, most = padded.copy(_row(array.name, values, shape, dtype), flat[start:end])
+            is_odd, largest = is_odd or odd, max(largest, most)
+        return flat, is_odd, largest
+    starts, lengths = sets.array_starts, sets.lengths
+    for index, passage in enumerate(_passages(sets, form)):
+        cells, stride = _cells(sets, form, index, passage, given[index], dtype)
+        odd, most = padded.gather(cells, stride, *passage.layout, lengths, starts[index], flat)
+        is_odd, largest = is_odd or odd, max(largest, most)
+    return flat, is_odd, largest
 
 
 def _shares(sets: Structures, form: Form) -> list[tuple[int, int, tuple[int, ...]]]:
@@ -112,26 +148,23 @@ def _shares(sets: Structures, form: Form) -> list[tuple[int, int, tuple[int, ...
 
 
 def _cells(
-    sets: Structures, form: Form, index: int, n_padded: int, given: Any, dtype: type
+    sets: Structures, form: Form, index: int, passage: Passage, given: Any, dtype: type
 ) -> tuple[FloatArray, int]:
     """The cells of one array for all sentences, and how far these lie apart (see `gather`)."""
-    array, once = sets.arrays[index], form.once[index]
     if given is None:
-        return np.full(prod(array.shape(n_padded)), float(dtype is np.bool_)), 0
-    if form.kind == "list" and not once:
+        shape = passage.shape if passage.stride <= 0 else passage.shape[1:]
+        return np.full(prod(shape), float(dtype is np.bool_)), 0
+    if passage.stride == padded.END_TO_END:
         return _listed(sets, index, given, dtype), padded.END_TO_END
-    shape = array.inner if once else array.shape(n_padded)
-    if form.kind == "padded" and not once:
-        if length_of(given) == sets.n_sentences == 0:
+    if passage.once or form.order is None:
+        if sets.n_sentences == 0 == length_of(given) and not passage.once:
             return np.zeros(0), 0
-        cells = _checked(array.name, given, (sets.n_sentences, *shape), dtype)
-        if form.order is not None:
-            for axis in range(1, array.n_axes + 1):
-                cells = _along(cells, axis, _places(form.order, array.extra))
-    else:
-        cells = _checked(array.name, given, shape, dtype)
-    flat = _floats(cells)
-    return flat, 0 if once else len(flat) // sets.n_sentences
+        return _row(passage.name, given, passage.shape, dtype), passage.stride
+    cells = _checked(passage.name, given, passage.shape, dtype)
+    _, n_axes, extra, _ = passage.layout
+    for axis in range(1, n_axes + 1):
+        cells = _along(cells, axis, _places(form.order, extra))
+    return _floats(cells), passage.stride
 
 
 def _listed(sets: Structures, index: int, given: Any, dtype: type) -> FloatArray:
@@ -142,10 +175,8 @@ def _listed(sets: Structures, index: int, given: Any, dtype: type) -> FloatArray
             f"{array.name} has {length_of(given)} sentences; expected {len(shapes)}, as the "
             "scores have."
         )
-    # By sets, since a comparison for each sentence takes as long as copying it.
-    are_arrays = {*map(type, given)} <= {np.ndarray}
-    are_right = are_arrays and {cells.dtype for cells in given} <= _taken(dtype)
-    if not are_right or [cells.shape for cells in given] != shapes:
+    is_right = are_arrays(given) and [*map(SHAPE, given)] == shapes
+    if not is_right or not {cells.dtype for cells in given} <= _taken(dtype):
         given = [
             _checked(array.name, cells, shape, dtype, sentence)
             for sentence, (cells, shape) in enumerate(zip(given, shapes, strict=True))
@@ -157,21 +188,15 @@ def _listed(sets: Structures, index: int, given: Any, dtype: type) -> FloatArray
     return np.concatenate(rows, dtype=np.float64).reshape(-1)
 
 
-def _scattered(
-    sets: Structures, form: Form, array: PartArray, starts: IntArray, parts: FloatArray, fill: float
-) -> FloatArray:
-    """The parts of one array as a padded batch."""
-    batch = np.empty((sets.n_sentences, *array.shape(form.n_padded)))
-    padded.scatter(
-        parts, starts, form.n_padded + array.extra, array.n_axes, array.extra, array.n_inner,
-        sets.lengths, fill, batch.reshape(-1),
-    )  # fmt: skip
-    if form.order is not None:
-        places = _places(np.argsort(form.order, axis=1), array.extra)
-        # Of the tables between words, those that lead to a first word: behind them is padding.
-        places[places < 0] = form.n_padded + array.extra - 1
-        for axis in range(1, array.n_axes + 1):
-            batch = _along(batch, axis, places)
+def _reordered(form: Form, passage: Passage, batch: FloatArray) -> FloatArray:
+    """A padded batch with the words of each row where they stand there."""
+    assert form.order is not None
+    width, n_axes, extra, _ = passage.layout
+    places = _places(np.argsort(form.order, axis=1), extra)
+    # Of the tables between words, those that lead to a first word: behind them is padding.
+    places[places < 0] = width - 1
+    for axis in range(1, n_axes + 1):
+        batch = _along(batch, axis, places)
     return batch
 
 
@@ -210,6 +235,16 @@ def _checked(
 def _taken(dtype: type) -> frozenset[Any]:
     """The types of arrays that are taken as they are."""
     return BOOLEANS if dtype is np.bool_ else NUMBERS
+
+
+def _row(name: str, given: Any, shape: tuple[int, ...], dtype: type) -> FloatArray:
+    """A caller's array, checked, end to end."""
+    is_double = type(given) is np.ndarray and given.dtype is DOUBLE and given.shape == shape
+    if is_double and dtype is np.float64:
+        # What nearly all come with. Not copied where it lies in this order.
+        row: FloatArray = given.ravel()
+        return row
+    return _floats(_checked(name, given, shape, dtype))
 
 
 def _floats(cells: Array) -> FloatArray:

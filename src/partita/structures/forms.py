@@ -1,8 +1,9 @@
 """One sentence, a list of them or a padded batch: what callers give, and get back the same way."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from partita.structures.part_arrays import Axes
 
 Item = TypeVar("Item")
 Kind = Literal["one", "list", "padded"]
+SHAPE = attrgetter("shape")
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,14 +170,30 @@ def recognise(
     a padded batch; a list or tuple holds one array per sentence. Only shapes matter here, so what
     is known of them is kept: a caller comes with the same ones again and again.
     """
+    found = _recognised(scores)
+    if n_words is None and mask is None:
+        return found
+    form, lengths, sizes = found
+    if form.kind != "padded":
+        raise ValueError(
+            f"{'mask' if n_words is None else 'n_words'} came with scores that are not padded; "
+            "it says which words of each row of a padded batch are real. Leave it out, or give "
+            f"{scores[0][0]} with a leading batch axis."
+        )
+    lengths, order = _words_there(n_words, mask, len(lengths), form.n_padded)
+    return Given(form if order is None else replace(form, order=order), lengths, sizes)
+
+
+def _recognised(scores: Sequence[tuple[str, Any, Axes]]) -> Given:
+    """The form of scores, all words of which are there."""
     name, given, axes = scores[0]
-    if n_words is None and mask is None and type(given) is np.ndarray:
+    if type(given) is np.ndarray:
         n_axes = tuple([value.ndim if type(value) is np.ndarray else -1 for _, value, _ in scores])
         if -1 not in n_axes:
             return _plain(name, given.shape, n_axes, tuple([axes for *_, axes in scores]))
     if is_list(given, axes.n_dimensions):
         kind: Kind = "list"
-        shapes = tuple([shape_of(name, array, axes) for array in given])
+        shapes = shapes_of(name, given, axes)
     else:
         shapes = (shape_of(name, given, axes),)
         kind = _kind(shapes[0], axes)
@@ -187,16 +205,19 @@ def recognise(
             sizes if is_one_each else sizes | _sizes(name, (shape_of(name, value, others),), others)
         )
     once = tuple([_came_once(kind, name, value, axes) for name, value, axes in scores])
-    if n_words is None and mask is None:
-        return Given(Form(kind, n_padded, once), lengths, sizes)
-    if kind != "padded":
-        raise ValueError(
-            f"{'mask' if n_words is None else 'n_words'} came with scores that are not padded; "
-            "it says which words of each row of a padded batch are real. Leave it out, or give "
-            f"{name} with a leading batch axis."
-        )
-    lengths, order = _words_there(n_words, mask, len(lengths), n_padded)
-    return Given(Form(kind, n_padded, once, order), lengths, sizes)
+    return Given(Form(kind, n_padded, once), lengths, sizes)
+
+
+def shapes_of(name: str, given: Sequence[Any], axes: Axes) -> tuple[tuple[int, ...], ...]:
+    """The shapes of a caller's list of arrays."""
+    if are_arrays(given):
+        return tuple(map(SHAPE, given))
+    return tuple([shape_of(name, array, axes) for array in given])
+
+
+def are_arrays(given: Iterable[Any]) -> bool:
+    """Whether all are plain arrays; by sets, since a look at each takes as long as copying it."""
+    return {*map(type, given)} <= {np.ndarray}
 
 
 def shape_of(name: str, values: Any, axes: Axes) -> tuple[int, ...]:

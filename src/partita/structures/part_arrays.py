@@ -1,8 +1,7 @@
 """The arrays that the parts of a sentence come as: their names, their shapes, and their order."""
 
 import re
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -43,8 +42,7 @@ def axes(shape: str, meaning: str) -> Axes:
     return Axes(len(words), extra, tuple(names[len(words) :]), expected)
 
 
-@dataclass(frozen=True)
-class PartArray:
+class PartArray(NamedTuple):
     """An array of parts: (n + extra,) * n_axes + inner, for a sentence of n words.
 
     >>> PartArray("pairwise", n_axes=1, extra=-1, inner=(3, 3)).shape(10)
@@ -59,7 +57,7 @@ class PartArray:
     inner: tuple[int, ...] = ()
     """The other axes."""
 
-    @cached_property
+    @property
     def n_inner(self) -> int:
         """Number of cells of the other axes."""
         return prod(self.inner)

@@ -18,7 +18,7 @@ from partita.kernels.segments import scaled_covariance as segment_covariance
 from partita.kernels.simd.lanes import N_LANES
 from partita.structures.array_structures import ArrayStructures
 from partita.structures.base import Best, Inference, Structure
-from partita.structures.batch import exact_sum, largest_finite, moved_words, offsets
+from partita.structures.batch import exact_sum, largest_finite, moved_words
 from partita.structures.counting import count_segmentations
 from partita.structures.distinct import distinct_by_words
 from partita.structures.part_arrays import PartArray
@@ -38,7 +38,6 @@ class SegmentChains(ArrayStructures):
         segments = PartArray("segments", 1, inner=(longest, n_tags))
         super().__init__(n_words, (segments, PartArray("pairwise", 0, inner=(n_tags, n_tags))))
         self.longest, self.n_tags = longest, n_tags
-        self.word_offsets = offsets(self.n_words)
 
     def is_same_set(self, other: Self) -> bool:
         """Sentences of the same lengths, the same tags, and segments of up to the same length."""

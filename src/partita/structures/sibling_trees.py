@@ -20,7 +20,7 @@ from partita.structures.base import (
     Structure,
     covariance_from_products,
 )
-from partita.structures.batch import largest_finite, moved_words, offsets, pieces
+from partita.structures.batch import largest_finite, moved_words, pieces
 from partita.structures.charts import Blocks, Charts, Fill, each_block, unread
 from partita.structures.part_arrays import PartArray
 from partita.structures.settling import centre_arcs
@@ -51,7 +51,6 @@ class SiblingTrees(ArrayStructures):
     def __init__(self, n_words: ArrayLike, *, single_root: bool = False) -> None:
         super().__init__(n_words, [PartArray("arcs", 2, 1), PartArray("siblings", 3, 1)])
         self.single_root = single_root
-        self.word_offsets = offsets(self.n_words)
         self.arc_offsets = self.part_offsets
         """Where the arcs of each sentence begin."""
 

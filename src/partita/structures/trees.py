@@ -52,8 +52,9 @@ class Trees(ArrayStructures):
         super().__init__(n_words, [PartArray("arcs", 2, 1, labels)])
         self.n_labels = n_labels
         self.single_root = single_root
-        self.arc_offsets = offsets((self.n_words + 1) ** 2)
-        self.word_offsets = offsets(self.n_words)
+        self.arc_offsets = (
+            self.part_offsets if n_labels is None else offsets((self.n_words + 1) ** 2)
+        )
 
     def is_same_set(self, other: Self) -> bool:
         """Sentences of the same lengths, the same labels, and one root or many in both."""

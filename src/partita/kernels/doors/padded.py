@@ -8,19 +8,17 @@ in the batch; with one such axis, or none, there is one run a sentence.
 
 import numpy as np
 
-from partita.kernels.jit import inlined, kernel
+from partita.kernels.jit import borrowing, inlined, kernel, pasted
 from partita.kernels.simd.eight import (
     EIGHT,
     all_eight,
     halves,
     load_eight,
     maximum,
-    minimum,
     select,
     store_eight,
 )
-from partita.kernels.simd.lanes import N_LANES, broadcast, lane, load, store
-from partita.kernels.simd.lanes import total as lane_total
+from partita.kernels.simd.lanes import N_LANES, broadcast, lane, load, store, total
 
 
 @inlined
@@ -32,50 +30,69 @@ def power(base, exponent):
     return result
 
 
-@inlined
-def copy_scores(source, start, target, first, n_cells, seen):
-    """Copy cells; returns what is seen of them, added to what was `seen` before.
+@borrowing
+def copy_cells(source, start, target, first, n_cells):
+    """Copy cells as they are; what is left over at the end, together with some before it."""
+    if n_cells < EIGHT:
+        for cell in range(n_cells):
+            target[first + cell] = source[start + cell]
+        return
+    last = n_cells - EIGHT
+    for cell in range(0, last, EIGHT):
+        store_eight(target, first + cell, load_eight(source, start + cell))
+    store_eight(target, first + last, load_eight(source, start + last))
 
-    That is how many are neither finite nor -inf, and the largest and smallest finite ones, each in
-    lanes; it costs nothing beside the memory that is read anyway.
+
+@borrowing
+def copy_scores(source, start, target, first, n_cells, seen):
+    """Copy cells likewise; returns what is seen of them, with what was `seen` before.
+
+    That is whether there are some that are neither finite nor -inf, and the largest absolute value
+    of the finite ones, each in lanes; it costs next to nothing beside the memory that is read
+    anyway.
     """
-    wrong, high, low, rest, most = seen
-    whole = n_cells - n_cells % EIGHT
-    for cell in range(0, whole, EIGHT):
+    odd, most = seen
+    if n_cells < EIGHT:
+        for cell in range(n_cells):
+            value = source[start + cell]
+            target[first + cell] = value
+            odd, most = look(all_eight(value), odd, most)
+        return odd, most
+    last = n_cells - EIGHT
+    for cell in range(0, last, EIGHT):
         values = load_eight(source, start + cell)
-        # A comparison with NaN is false, so NaN is counted too.
-        wrong = wrong + select(values < np.inf, 0.0, 1.0)
-        high = maximum(select(values < np.inf, values, 0.0), high)
-        low = minimum(select(values > -np.inf, values, 0.0), low)
         store_eight(target, first + cell, values)
-    for cell in range(whole, n_cells):
-        value = source[start + cell]
-        rest += 0.0 if value < np.inf else 1.0
-        if abs(value) < np.inf:
-            most = max(most, abs(value))
-        target[first + cell] = value
-    return wrong, high, low, rest, most
+        odd, most = look(values, odd, most)
+    values = load_eight(source, start + last)
+    store_eight(target, first + last, values)
+    return look(values, odd, most)
+
+
+@pasted
+def look(values, odd, most):
+    """Not 0 where something is neither finite nor -inf, and the largest finite absolute value."""
+    # A comparison with NaN is false, so NaN is odd too.
+    sizes = maximum(values, 0.0 - values)
+    return (
+        select(values < np.inf, odd, 1.0),
+        maximum(select(sizes < np.inf, sizes, 0.0), most),
+    )
 
 
 @inlined
 def nothing_seen():
     """For `copy_scores` to begin with."""
-    return all_eight(0.0), all_eight(0.0), all_eight(0.0), 0.0, 0.0
+    return all_eight(0.0), all_eight(0.0)
 
 
 @inlined
 def summary(seen):
-    """How many are neither finite nor -inf, and the largest absolute value of the finite ones."""
-    wrong, highs, lows, rest, most = seen
-    (wrong_1, wrong_2), (high_1, high_2), (low_1, low_2) = (
-        halves(wrong),
-        halves(highs),
-        halves(lows),
-    )
-    high, low = maximum(high_1, high_2), minimum(low_1, low_2)
+    """Whether some are neither finite nor -inf; the largest absolute value of the finite ones."""
+    (odd_1, odd_2), (most_1, most_2) = halves(seen[0]), halves(seen[1])
+    sizes, largest = maximum(most_1, most_2), 0.0
     for index in range(N_LANES):
-        most = max(most, lane(high, index), -lane(low, index))
-    return lane_total(wrong_1 + wrong_2) + rest, most
+        largest = max(largest, lane(sizes, index))
+    return total(odd_1 + odd_2) > 0.0, largest
 
 
 END_TO_END = -1
@@ -87,7 +104,7 @@ def gather(batch, stride, width, n_axes, extra, inner, n_words, starts, out):
     """Copy the cells that count of every sentence to `out`, from starts[sentence] on.
 
     Sentences lie `stride` cells apart; with a stride of 0 they all get the same cells. Returns
-    how many cells are neither finite nor -inf, and the largest absolute value of the finite ones.
+    whether some are neither finite nor -inf, and the largest absolute value of the finite ones.
     """
     seen, end = nothing_seen(), 0
     for sentence in range(len(n_words)):
@@ -100,6 +117,10 @@ def gather(batch, stride, width, n_axes, extra, inner, n_words, starts, out):
         source = end if stride == END_TO_END else sentence * stride
         end += run
         to = starts[sentence]
+        if n_axes == stride == 0 and sentence > 0:
+            # What all sentences share was seen with the first of them.
+            copy_cells(batch, 0, out, to, run)
+            continue
         for index in range(n_runs):
             row = index
             if n_axes == 3:
@@ -111,7 +132,7 @@ def gather(batch, stride, width, n_axes, extra, inner, n_words, starts, out):
 
 @kernel
 def copy(source, out):
-    """Copy all of it; returns how many are neither finite nor -inf, and the largest of the rest."""
+    """Copy all of it; returns whether some are neither finite nor -inf; the largest of others."""
     return summary(copy_scores(source, 0, out, 0, len(out), nothing_seen()))
 
 
@@ -128,7 +149,7 @@ def scatter(parts, starts, width, n_axes, extra, inner, n_words, fill, out):
             to = (sentence * n_rows + row) * length
             counts = n_axes < 2 or (row % width < side and row // width < side)
             n_copied = run if counts else 0
-            copy_scores(parts, source, out, to, n_copied, nothing_seen())
+            copy_cells(parts, source, out, to, n_copied)
             for cell in range(n_copied, length):
                 out[to + cell] = fill
             source += n_copied
