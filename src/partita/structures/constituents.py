@@ -128,11 +128,14 @@ class ConstituencyTrees(StepStructures):
     def _infer(self, scores: FloatArray, *, keep: bool) -> Inference:
         if self.n_labels is None:
             return self._infer_spans(scores, keep=keep)
-        spans, shares = np.empty(self._plain.n_parts), np.empty(self.n_parts)
-        shape = self.n_words, self._plain.part_offsets, self.n_labels
-        span_labels.sum_labels(scores, *shape, spans, shares)
+        spans, scales = np.empty((2, self._plain.n_parts))
+        shape, shares = (
+            (self.n_words, self._plain.part_offsets, self.n_labels),
+            np.empty_like(scores),
+        )
+        span_labels.sum_labels(scores, *shape, spans, scales, shares)
         inner = self._plain._infer_spans(spans, keep=keep)
-        span_labels.spread(inner.marginals, *shape, shares)
+        span_labels.spread(inner.marginals, scales, *shape, shares)
         return Inference(inner.log_partition, shares, (spans, inner))
 
     def covariance_product(
@@ -217,21 +220,20 @@ class ConstituencyTrees(StepStructures):
     def _infer_spans(self, scores: FloatArray, *, keep: bool) -> Inference:
         log_partition, marginals = np.empty(self.n_sentences), np.empty(self.n_parts)
         is_safe = np.empty(self.n_sentences, dtype=np.bool_)
-        # What overflows or underflows is reported, and done again below.
-        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            is_kept = keep and self._blocks.is_kept
-            fill = self._fill(scores, is_safe, log_partition, marginals, is_kept=is_kept)
-            charts = self._blocks.fill(fill, self.run, keep=keep)
+        is_kept = keep and self._blocks.is_kept
+        fill = self._fill(scores, is_safe, log_partition, marginals, is_kept=is_kept)
+        blocks = self._blocks.fill(fill, self.run, keep=keep)
+        # What overflows or underflows is reported, and done again.
         again = _Again.of(self, where_false(is_safe), scores)
         if again is not None:
             log_partition[again.sentences] = again.inference.log_partition
             marginals[again.parts] = again.inference.marginals
-        return Inference(log_partition, marginals, (charts, again))
+        return Inference(log_partition, marginals, (blocks, again))
 
     def _span_covariance_product(
         self, scores: FloatArray, inference: Inference, direction: FloatArray
     ) -> FloatArray:
-        kept, again = inference.state
+        blocks, again = inference.state
         product = np.empty(self.n_parts)
         fill = self._fill(scores, *unread(self.n_sentences, self.n_parts))
 
@@ -240,8 +242,7 @@ class ConstituencyTrees(StepStructures):
                 direction, self.part_offsets, self.n_words, order, *charts, product
             )
 
-        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            each_block(multiply, fill, kept, self.run)
+        each_block(multiply, fill, blocks, self.run)
         if again is not None:
             product[again.parts] = again.covariance_product(direction)
         return product

@@ -4,17 +4,20 @@ Sentence b has n² spans from `span_offsets[b]` on, in C order of [first, last],
 side by side. Those below the diagonal are in no tree, and are not read.
 """
 
+import math
+
 import numpy as np
 
 from partita.kernels.jit import kernel
-from partita.kernels.simd.small_matrix import share_out, top
+from partita.kernels.simd.small_matrix import exponentials, multiply, top
 
 
 @kernel
-def sum_labels(scores, n_words, span_offsets, n_labels, spans, shares):
-    """spans[a] = log sum_l exp(scores[a, l]), shares[a, l] = exp(scores[a, l] - spans[a]).
+def sum_labels(scores, n_words, span_offsets, n_labels, spans, scales, shares):
+    """spans[a] = log sum_l exp(scores[a, l]); scales times shares = exp(scores[a, l] - spans[a]).
 
     A span without an allowed label is -inf and its shares are 0, as they are below the diagonal.
+    Step by step for all spans of a row, so that none waits for the steps of the one before it.
     """
     for sentence in range(len(n_words)):
         width = n_words[sentence]
@@ -25,20 +28,27 @@ def sum_labels(scores, n_words, span_offsets, n_labels, spans, shares):
             for part in range(row * n_labels, (row + first) * n_labels):
                 shares[part] = 0.0
             for span in range(row + first, row + width):
-                spans[span] = share_out(scores, span * n_labels, n_labels, shares)
+                spans[span] = top(scores, span * n_labels, n_labels)
+            for span in range(row + first, row + width):
+                shift = spans[span] if spans[span] > -np.inf else 0.0
+                scales[span] = exponentials(scores, span * n_labels, n_labels, shift, shares)
+            for span in range(row + first, row + width):
+                total = scales[span]
+                if total > 0.0:
+                    spans[span] += math.log(total)
+                    scales[span] = 1.0 / total
 
 
 @kernel
-def spread(span_values, n_words, span_offsets, n_labels, shares):
-    """shares[a, l] *= span_values[a], where spans are in trees."""
+def spread(span_values, scales, n_words, span_offsets, n_labels, shares):
+    """shares[a, l] *= scales[a] span_values[a], where spans are in trees."""
     for sentence in range(len(n_words)):
         width = n_words[sentence]
         for first in range(width):
             row = span_offsets[sentence] + first * width
             for span in range(row + first, row + width):
-                value = span_values[span]
-                for part in range(span * n_labels, (span + 1) * n_labels):
-                    shares[part] *= value
+                value = scales[span] * span_values[span]
+                multiply(shares, span * n_labels, n_labels, value)
 
 
 @kernel

@@ -61,14 +61,25 @@ def lengths_of(n_words, order, first):
 
 
 @borrowing
-def rows_of(part_offsets, order, first, lengths, i):
-    """Where the spans from word i on start in four sentences."""
+def starts_of(part_offsets, order, first):
+    """Where the spans of the four sentences from order[first] on start."""
     last = len(order) - 1
     return (
-        part_offsets[order[min(first, last)]] + i * lengths[0],
-        part_offsets[order[min(first + 1, last)]] + i * lengths[1],
-        part_offsets[order[min(first + 2, last)]] + i * lengths[2],
-        part_offsets[order[min(first + 3, last)]] + i * lengths[3],
+        part_offsets[order[min(first, last)]],
+        part_offsets[order[min(first + 1, last)]],
+        part_offsets[order[min(first + 2, last)]],
+        part_offsets[order[min(first + 3, last)]],
+    )
+
+
+@pasted
+def next_rows(rows, lengths):
+    """Where the spans from the next word start in four sentences."""
+    return (
+        rows[0] + lengths[0],
+        rows[1] + lengths[1],
+        rows[2] + lengths[2],
+        rows[3] + lengths[3],
     )
 
 
@@ -92,10 +103,11 @@ def fill_spans(values, part_offsets, n_words, order, first, at, fill, charts):
     weights, apart = doubles(charts), n_lanes(charts)
     for half in range(0, apart, N_LANES):
         lengths = lengths_of(n_words, order, first + half)
+        rows = starts_of(part_offsets, order, first + half)
         for i in range(at.n_words):
-            rows = rows_of(part_offsets, order, first + half, lengths, i)
             row = i * (at.stride // N_LANES) * apart + half
             fill_row(values, rows, lengths, i, at.n_words, fill, weights, row, apart)
+            rows = next_rows(rows, lengths)
 
 
 @borrowing
@@ -154,9 +166,10 @@ def write_rows(still, moved, at, batch, first, apart, out):
     part_offsets, n_words, order = batch
     for half in range(0, apart, N_LANES):
         lengths = lengths_of(n_words, order, first + half)
+        rows = starts_of(part_offsets, order, first + half)
         for i in range(at.n_words):
-            rows = rows_of(part_offsets, order, first + half, lengths, i)
             write_row(still, moved, at, i, lengths, rows, apart, half, out)
+            rows = next_rows(rows, lengths)
 
 
 @borrowing

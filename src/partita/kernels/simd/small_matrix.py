@@ -65,36 +65,49 @@ def share_out(scores, first, n_values, shares):
     shares = exp(score - log sum exp); where all scores are -inf the sum is that and shares are 0.
     """
     highest = top(scores, first, n_values)
-    end, whole = first + n_values, first + n_values - n_values % N_LANES
     if highest == -np.inf:
-        for k in range(first, end):
+        for k in range(first, first + n_values):
             shares[k] = 0.0
         return highest
+    all_of_them = exponentials(scores, first, n_values, highest, shares)
+    # One division for all, since each takes as long as half an exponential.
+    multiply(shares, first, n_values, 1.0 / all_of_them)
+    return highest + math.log(all_of_them)
+
+
+@borrowing
+def exponentials(scores, first, n_values, shift, out):
+    """out = exp(scores - shift) from `first` on, so many numbers; returns their sum."""
+    end, whole = first + n_values, first + n_values - n_values % N_LANES
     wide = first + n_values - n_values % EIGHT
     eights, rest = all_eight(0.0), 0.0
     for k in range(first, wide, EIGHT):
-        eight = exponential(load_eight(scores, k) - highest)
+        eight = exponential(load_eight(scores, k) - shift)
         eights = eights + eight
-        store_eight(shares, k, eight)
+        store_eight(out, k, eight)
     low, high = halves(eights)
     sums = low + high
     for k in range(wide, whole, N_LANES):
-        value = exponential(load(scores, k) - highest)
+        value = exponential(load(scores, k) - shift)
         sums = sums + value
-        store(shares, k, value)
+        store(out, k, value)
     for k in range(whole, end):
-        shares[k] = exponential(scores[k] - highest)
-        rest += shares[k]
-    all_of_them = total(sums) + rest
-    # One division for all, since each takes as long as half an exponential.
-    inverse = 1.0 / all_of_them
+        out[k] = exponential(scores[k] - shift)
+        rest += out[k]
+    return total(sums) + rest
+
+
+@borrowing
+def multiply(values, first, n_values, factor):
+    """values *= factor from `first` on, so many numbers."""
+    end, whole = first + n_values, first + n_values - n_values % N_LANES
+    wide = first + n_values - n_values % EIGHT
     for k in range(first, wide, EIGHT):
-        store_eight(shares, k, load_eight(shares, k) * inverse)
+        store_eight(values, k, load_eight(values, k) * factor)
     for k in range(wide, whole, N_LANES):
-        store(shares, k, load(shares, k) * inverse)
+        store(values, k, load(values, k) * factor)
     for k in range(whole, end):
-        shares[k] *= inverse
-    return highest + math.log(all_of_them)
+        values[k] *= factor
 
 
 @borrowing
