@@ -139,7 +139,7 @@ def moved_by_columns(features, gradient):
     return weights, sum(squares)
 
 
-@pytest.mark.parametrize("width", [1, 3, 4, 17, 33, 90])
+@pytest.mark.parametrize("width", [1, 3, 4, 13, 17, 33, 90])
 @pytest.mark.parametrize("valued", [False, True])
 def test_rows_of_any_width(width, valued):
     rng = np.random.default_rng(width)

@@ -65,15 +65,15 @@ def _pieces(chains: Chains) -> IntArray:
 
 
 def _chunks(words: ColumnBlock, tables: ColumnBlock) -> IntArray:
-    """Chunks of all columns, the table first: it is the largest."""
+    """Chunks of all columns, the longest first, so that threads come to the end together."""
     n_tables = len(tables.repeated.attributes) + len(tables.single.attributes)
-    found = [(kernels.TABLES, 0, n_tables)]
+    found = []
     for kind, work in (
-        (kernels.REPEATED, words.repeated_work),
         (kernels.SINGLE, words.single_work),
+        (kernels.REPEATED, words.repeated_work),
     ):
         found += [(kind, begin, end) for begin, end in shared_out(work)]
-    return np.array(found)
+    return np.array([*found, (kernels.TABLES, 0, n_tables)])
 
 
 class ChainPass:

@@ -18,18 +18,18 @@ import numpy as np
 from partita.arrays import Array
 from partita.kernels.features.rows import value_at
 from partita.kernels.jit import borrowing, kernel, step
-from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, spread, total
+from partita.kernels.simd.alike import all_like, load_like
+from partita.kernels.simd.eight import EIGHT, all_eight, halves, load_eight
+from partita.kernels.simd.lanes import N_LANES, broadcast, fma, lane, load, total
 from partita.kernels.simd.partial import load_some
-from partita.kernels.simd.prefetch import prefetch
-from partita.kernels.weights.updates import ADAGRAD, ADAM, SGD, follow, read
+from partita.kernels.simd.prefetch import prefetch_to_write
+from partita.kernels.weights.updates import ADAGRAD, ADAM, SGD, follow
 
 AHEAD = 16
 """Rows of weights lie far apart, so each is asked for this many attributes before its use."""
 LINE = 8
 """Doubles in a cache line."""
 ONE = np.uint64(1)
-SHARE_OF_LANE = 1.0 / N_LANES
-"""What is in all lanes alike counts once."""
 MOST_LINES = 8
 """Behind so many lines the processor sees by itself what comes next."""
 
@@ -53,14 +53,16 @@ class Columns(NamedTuple):
 
 @borrowing
 def fetch_row(array, j, width):
-    """Ask for a row of weights."""
+    """Ask for a row of weights, which will be written, and for nothing that is another thread's."""
+    last = j + width - 1
     # Without a loop where three lines do.
-    prefetch(array, j)
-    prefetch(array, j + LINE)
-    prefetch(array, j + 2 * LINE)
+    prefetch_to_write(array, j)
+    prefetch_to_write(array, min(j + LINE, last))
+    prefetch_to_write(array, min(j + 2 * LINE, last))
     for at in range(3 * LINE, min(width, MOST_LINES * LINE), LINE):
-        prefetch(array, j + at)
-    prefetch(array, j + width - 1)
+        prefetch_to_write(array, j + at)
+    if width > 2 * LINE + 1:
+        prefetch_to_write(array, last)
 
 
 @borrowing
@@ -71,22 +73,18 @@ def sum_20(score_gradient, columns, c, column, count):
     processor guesses wrong; most occur once, and go without.
     """
     k, end = np.uint64(columns.offsets[c]), np.uint64(columns.offsets[c + 1])
-    at, value = np.int64(columns.rows[k]) + column, broadcast(value_at(columns.values, k))
-    first = value * load(score_gradient, at)
-    second = value * load(score_gradient, at + N_LANES)
-    third = value * load(score_gradient, at + 2 * N_LANES)
-    fourth = value * load(score_gradient, at + 3 * N_LANES)
-    fifth = value * load_some(score_gradient, at + 4 * N_LANES, count)
+    at, value = np.int64(columns.rows[k]) + column, value_at(columns.values, k)
+    first = all_eight(value) * load_eight(score_gradient, at)
+    second = all_eight(value) * load_eight(score_gradient, at + EIGHT)
+    third = broadcast(value) * load_some(score_gradient, at + 2 * EIGHT, count)
     k += ONE
     while k < end:
-        at, value = np.int64(columns.rows[k]) + column, broadcast(value_at(columns.values, k))
-        first = fma(value, load(score_gradient, at), first)
-        second = fma(value, load(score_gradient, at + N_LANES), second)
-        third = fma(value, load(score_gradient, at + 2 * N_LANES), third)
-        fourth = fma(value, load(score_gradient, at + 3 * N_LANES), fourth)
-        fifth = fma(value, load_some(score_gradient, at + 4 * N_LANES, count), fifth)
+        at, value = np.int64(columns.rows[k]) + column, value_at(columns.values, k)
+        first = fma(all_eight(value), load_eight(score_gradient, at), first)
+        second = fma(all_eight(value), load_eight(score_gradient, at + EIGHT), second)
+        third = fma(broadcast(value), load_some(score_gradient, at + 2 * EIGHT, count), third)
         k += ONE
-    return first, second, third, fourth, fifth
+    return first, second, third
 
 
 @borrowing
@@ -106,60 +104,53 @@ def sum_some(score_gradient, columns, c, column, count):
 
 
 @borrowing
-def move_some(j, is_one, values, paid, scale, plain, kind, update, method, vectors):
+def move_some(j, values, paid, scale, plain, kind, update, method, vectors):
     """`follow`, the share of the penalty times the scale of each weight; none where `plain`."""
-    share = paid
+    share = all_like(values, paid)
     if not plain and len(scale) > 0:
-        share = paid * read(scale, j, is_one)
-    return follow(j, is_one, values, share, plain, kind, update, method, vectors)
+        share = share * load_like(values, scale, j)
+    return follow(j, values, share, plain, kind, update, method, vectors)
 
 
 @borrowing
 def move_rest(j, count, values, paid, scale, plain, kind, update, method, vectors):
     """The step of up to three weights, one by one."""
-    sums = broadcast(0.0)
+    sums, for_all = 0.0, (paid, scale, plain, kind, update, method, vectors)
     if count > 0:
-        one = broadcast(lane(values, 0))
-        sums = sums + move_some(j, True, one, paid, scale, plain, kind, update, method, vectors)
+        sums += move_some(j, lane(values, 0), *for_all)
     if count > 1:
-        one = broadcast(lane(values, 1))
-        sums = sums + move_some(j + 1, True, one, paid, scale, plain, kind, update, method, vectors)
+        sums += move_some(j + 1, lane(values, 1), *for_all)
     if count > 2:
-        one = broadcast(lane(values, 2))
-        sums = sums + move_some(j + 2, True, one, paid, scale, plain, kind, update, method, vectors)
-    return SHARE_OF_LANE * sums
+        sums += move_some(j + 2, lane(values, 2), *for_all)
+    return sums
 
 
 @borrowing
 def move_row(
     columns, c, score_gradient, j, width, paid, scale, plain, kind, update, method, vectors
 ):
-    """The step of the weights of one attribute, which are those from j on."""
-    sums = broadcast(0.0)
+    """The step of the weights of one attribute, which are those from j on; sums of squares."""
+    sums, rest = all_eight(0.0), 0.0
+    for_all = paid, scale, plain, kind, update, method, vectors
     column = 0
-    while column + 4 * N_LANES <= width:
-        rest = width - column - 4 * N_LANES
-        count = rest if rest < N_LANES else 0
-        one, two, three, four, five = sum_20(score_gradient, columns, c, column, count)
+    while column + 2 * EIGHT <= width:
+        others = width - column - 2 * EIGHT
+        count = others if others < N_LANES else 0
+        one, two, three = sum_20(score_gradient, columns, c, column, count)
         at = j + column
-        for_all = paid, scale, plain, kind, update, method, vectors
-        one = move_some(at, False, one, *for_all)
-        two = move_some(at + N_LANES, False, two, *for_all)
-        three = move_some(at + 2 * N_LANES, False, three, *for_all)
-        four = move_some(at + 3 * N_LANES, False, four, *for_all)
-        five = move_rest(at + 4 * N_LANES, count, five, *for_all)
-        sums = sums + ((one + two) + (three + four)) + five
-        column += 4 * N_LANES + count
+        one = move_some(at, one, *for_all)
+        two = move_some(at + EIGHT, two, *for_all)
+        sums, rest = sums + (one + two), rest + move_rest(at + 2 * EIGHT, count, three, *for_all)
+        column += 2 * EIGHT + count
     while column < width:
-        for_all = paid, scale, plain, kind, update, method, vectors
         count = min(N_LANES, width - column)
         values = sum_some(score_gradient, columns, c, column, count)
         if count == N_LANES:
-            sums = sums + move_some(j + column, False, values, *for_all)
+            rest += total(move_some(j + column, values, *for_all))
         else:
-            sums = sums + move_rest(j + column, count, values, *for_all)
+            rest += move_rest(j + column, count, values, *for_all)
         column += N_LANES
-    return sums
+    return sums, rest
 
 
 @borrowing
@@ -167,22 +158,30 @@ def move_single(
     columns, c, score_gradient, j, width, paid, scale, plain, kind, update, method, vectors
 ):
     """`move_row` of an attribute that occurs once."""
-    at, value = np.int64(columns.rows[c]), broadcast(value_at(columns.values, c))
-    sums, rest = broadcast(0.0), broadcast(0.0)
+    at, value = np.int64(columns.rows[c]), value_at(columns.values, c)
+    sums, rest = all_eight(0.0), 0.0
+    for_all = paid, scale, plain, kind, update, method, vectors
     column = 0
-    while column + N_LANES <= width:
+    while column + EIGHT <= width:
+        values = value * load_eight(score_gradient, at + column)
+        sums = sums + move_some(j + column, values, *for_all)
+        column += EIGHT
+    if column + N_LANES <= width:
         values = value * load(score_gradient, at + column)
-        sums = sums + move_some(
-            j + column, False, values, paid, scale, plain, kind, update, method, vectors
-        )
+        rest += total(move_some(j + column, values, *for_all))
         column += N_LANES
     while column < width:
-        values = value * spread(score_gradient, at + column)
-        rest = rest + move_some(
-            j + column, True, values, paid, scale, plain, kind, update, method, vectors
-        )
+        values = value * load_like(0.0, score_gradient, at + column)
+        rest += move_some(j + column, values, *for_all)
         column += 1
-    return sums + SHARE_OF_LANE * rest
+    return sums, rest
+
+
+@borrowing
+def sum_of(sums, rest):
+    """The sum of eight lanes, and a number."""
+    first, last = halves(sums)
+    return total(first + last) + rest
 
 
 @borrowing
@@ -195,7 +194,7 @@ def next_attribute(columns, c, end, first, width, shares, kind, vectors):
         fetch_row(vectors.squares, later, width)
     if kind == ADAM:
         fetch_row(vectors.means, later, width)
-    paid = broadcast(np.float64(shares[attribute]) if len(shares) > 0 else 0.0)
+    paid = np.float64(shares[attribute]) if len(shares) > 0 else 0.0
     return first + attribute * width, paid
 
 
@@ -205,13 +204,14 @@ def move_singles(
     vectors,
 ):  # fmt: skip
     """`move` of attributes that occur once."""
-    sums = broadcast(0.0)
+    sums, rest = all_eight(0.0), 0.0
     for c in range(begin, end):
         j, paid = next_attribute(columns, c, end, first, width, shares, kind, vectors)
-        sums = sums + move_single(
+        more, last = move_single(
             columns, c, score_gradient, j, width, paid, scale, plain, kind, update, method, vectors
         )
-    return total(sums)
+        sums, rest = sums + more, rest + last
+    return sum_of(sums, rest)
 
 
 @step
@@ -224,14 +224,15 @@ def move_columns(
     attribute (or is empty, without a penalty), `scale` for each weight (or is empty: all 1).
     """
     if len(columns.offsets) > 0:
-        sums = broadcast(0.0)
+        sums, rest = all_eight(0.0), 0.0
         for c in range(begin, end):
             j, paid = next_attribute(columns, c, end, first, width, shares, method.kind, vectors)
-            sums = sums + move_row(
+            more, last = move_row(
                 columns, c, score_gradient, j, width, paid, scale, False, method.kind, update,
                 method, vectors,
             )  # fmt: skip
-        return total(sums)
+            sums, rest = sums + more, rest + last
+        return sum_of(sums, rest)
     # Where there is nothing but the method, the branches are taken here and not for each weight.
     if update.l1 > 0.0 or update.age > 0.0 or len(scale) > 0:
         return move_singles(

@@ -17,15 +17,14 @@ import numpy as np
 
 from partita.arrays import Array
 from partita.kernels.jit import borrowing, kernel
+from partita.kernels.simd.alike import all_like, load_like, store_like
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
-    lane,
     load,
     load_any,
     maximum,
     select,
-    spread,
     square_root,
     store,
     total,
@@ -132,39 +131,26 @@ def shrunk(value, threshold):
 
 
 @borrowing
-def read(array, j, is_one):
-    """Four numbers of an array from j on, or the one at j in every lane."""
-    return spread(array, j) if is_one else load(array, j)
-
-
-@borrowing
-def write(array, j, value, is_one):
-    """Lanes to an array from j on, or the first to j."""
-    # A masked store to a line that is not in the first cache takes three times as long.
-    if is_one:
-        array[j] = lane(value, 0)
-    else:
-        store(array, j, value)
-
-
-@borrowing
-def put(j, is_one, old, step, threshold, is_still, plain, update, vectors):
+def put(j, old, step, threshold, is_still, plain, update, vectors):
     """Write old - step, shrunk by the L1 penalty, where the gradient is not 0."""
     moved = old - step
     if not plain and update.l1 > 0.0:
         moved = shrunk(moved, threshold)
     moved = select(is_still, old, moved)
-    write(vectors.weights, j, moved, is_one)
+    store_like(vectors.weights, j, moved)
     if not plain and update.age > 0.0:
-        drift = read(vectors.drift, j, is_one)
-        write(vectors.drift, j, drift + update.age * (moved - old), is_one)
+        drift = load_like(old, vectors.drift, j)
+        store_like(vectors.drift, j, drift + update.age * (moved - old))
 
 
 @borrowing
-def follow(j, is_one, values, share, plain, kind, update, method, vectors):
-    """The step of four weights from j on, or of one; gives the squares of their gradient.
+def follow(j, values, share, plain, kind, update, method, vectors):
+    """The step of eight weights from j on, of four or of one; gives the squares of their gradient.
 
-    `plain` and `kind` are constants in the text of a caller in a hurry: branches for each four
+    `values` and `share` are so many lanes, or numbers (of the end of a row: a masked store to a
+    line that is not in the first cache takes three times as long).
+
+    `plain` and `kind` are constants in the text of a caller in a hurry: branches for each few
     weights are a third of the time. `plain` means that there is neither an L1 penalty nor an
     average; False says nothing.
 
@@ -178,23 +164,23 @@ def follow(j, is_one, values, share, plain, kind, update, method, vectors):
 
     and the L1 penalty moves weights towards 0, by l1 share times the factor of g, or of its mean.
     """
-    old = read(vectors.weights, j, is_one)
+    old = load_like(values, vectors.weights, j)
     is_still = values == 0.0
     g = select(is_still, 0.0, update.normaliser * values + update.l2 * share * old)
-    along, rate = g, broadcast(update.rate)
+    along, rate = g, all_like(values, update.rate)
     if kind == ADAGRAD:
-        square = read(vectors.squares, j, is_one) + g * g
-        write(vectors.squares, j, square, is_one)
+        square = load_like(values, vectors.squares, j) + g * g
+        store_like(vectors.squares, j, square)
         # A gradient whose square underflows to 0 is too small to step along.
         rate = update.rate / select(square > 0.0, square_root(square), np.inf)
     elif kind == ADAM:
-        mean, square = read(vectors.means, j, is_one), read(vectors.squares, j, is_one)
+        mean, square = load_like(values, vectors.means, j), load_like(values, vectors.squares, j)
         along = method.momentum * mean + (1.0 - method.momentum) * g
         new = method.decay * square + (1.0 - method.decay) * g * g
-        write(vectors.means, j, select(is_still, mean, along), is_one)
-        write(vectors.squares, j, select(is_still, square, new), is_one)
+        store_like(vectors.means, j, select(is_still, mean, along))
+        store_like(vectors.squares, j, select(is_still, square, new))
         rate = update.rate / (square_root(new) + method.floor)
-    put(j, is_one, old, rate * along, rate * update.l1 * share, is_still, plain, update, vectors)
+    put(j, old, rate * along, rate * update.l1 * share, is_still, plain, update, vectors)
     return g * g
 
 
@@ -213,7 +199,7 @@ def move_block(block, gradient, share, update, method, vectors):
         j = block * WIDTH + part
         paid = load_any(share, j) if len(share) > 0 else broadcast(0.0)
         sums = sums + follow(
-            j, False, load(gradient, j), paid, False, method.kind, update, method, vectors
+            j, load(gradient, j), paid, False, method.kind, update, method, vectors
         )
         store(gradient, j, broadcast(0.0))
     return sums
