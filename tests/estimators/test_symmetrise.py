@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from partita.data.alignments import SYMMETRISATIONS
-from partita.estimators.alignment.symmetrise import above, combined, least_risk, symmetrise
+from partita.estimators.alignment.symmetrise import (
+    above,
+    combined,
+    grown,
+    least_risk,
+    symmetrise,
+)
+from partita.structures.batch import offsets
 
 
 def plain_grow_diag(one, two, final):
@@ -41,6 +48,25 @@ def random_links(rng):
     forward = {(int(rng.integers(n)), j) for j in range(m) if rng.random() < 0.8}
     backward = {(i, int(rng.integers(m))) for i in range(n) if rng.random() < 0.8}
     return forward, backward
+
+
+def test_many_pairs_grow_as_each_alone():
+    rng = np.random.default_rng(0)
+    shapes = rng.integers(1, 9, size=(300, 2))
+    best = [
+        [np.where(rng.random(one) < 0.8, rng.integers(other, size=one), -1) for one, other in sides]
+        for sides in ((shape[::-1], shape) for shape in shapes)
+    ]
+    forward, backward = (np.concatenate(side) for side in zip(*best, strict=True))
+    links, ends = grown(forward, backward, *map(offsets, shapes.T))
+    assert len(ends) == 301
+    for pair, (there, back) in enumerate(best):
+        expected = symmetrise(
+            [(int(i), j) for j, i in enumerate(there) if i >= 0],
+            [(i, int(j)) for i, j in enumerate(back) if j >= 0],
+            "grow-diag",
+        )
+        assert [tuple(link) for link in links[ends[pair] : ends[pair + 1]].tolist()] == expected
 
 
 def test_sets():

@@ -7,8 +7,13 @@ from partita import Hiero, Itg, Translator
 from partita.data import bitext_files
 from partita.data.bitext_files import BitextFiles
 from partita.data.errors import DataError
-from partita.estimators.translation import from_files
-from partita.estimators.translation.rule_extraction import RuleLimits, count_rules, merged_rules
+from partita.estimators.translation import from_files, rule_extraction
+from partita.estimators.translation.rule_extraction import (
+    LinkRows,
+    RuleLimits,
+    count_rules,
+    merged_rules,
+)
 from partita.estimators.translation.seams import Seams, neighbours
 from partita.text.word_vocabulary import Numbered
 from tests.estimators.small_bitext import numbered, random_bitext
@@ -97,14 +102,36 @@ def test_rules_of_parts_are_those_of_all():
     links = [
         [(i, i) for i in range(min(len(x), len(y)))] for x, y in zip(source, target, strict=True)
     ]
-    every = count_rules(source, target, links, RuleLimits())
+    every = count_rules(source, target, LinkRows.of(links), RuleLimits())
     ends = [0, 7, 7, 20, 30]
     parts = [
-        count_rules(source.between(*part), target.between(*part), links[slice(*part)], RuleLimits())
+        count_rules(
+            source.between(*part),
+            target.between(*part),
+            LinkRows.of(links[slice(*part)]),
+            RuleLimits(),
+        )
         for part in zip(ends[:-1], ends[1:], strict=True)
     ]
     for found, expected in zip(merged_rules(parts), every, strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_rules_are_the_same_for_any_number_of_threads_and_room(n_threads, monkeypatch):
+    """Also where the pairs at once have more rules than there is room for at first."""
+    (_, source, target) = numbered(np.random.default_rng(2), n_pairs=30)
+    links = LinkRows.of(
+        [[(i, i) for i in range(min(len(x), len(y)))] for x, y in zip(source, target, strict=True)]
+    )
+    weights = np.random.default_rng(0).random(30)
+    expected = count_rules(source, target, links, RuleLimits(), weights)
+    for pairs_at_once, room in ((30, 1), (7, 64), (1, 8)):
+        monkeypatch.setattr(rule_extraction, "PAIRS_AT_ONCE", pairs_at_once)
+        monkeypatch.setattr(rule_extraction, "ROOM", room)
+        found = count_rules(source, target, links, RuleLimits(), weights, n_threads=n_threads)
+        for mine, theirs in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
 
 
 def test_neighbours_of_parts_are_those_of_all():

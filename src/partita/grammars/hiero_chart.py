@@ -76,19 +76,17 @@ def restrict(chart: Chart, targets: Sides, words: IntArray) -> Chart | None:
     n, n_nodes = len(words), len(chart.symbols)
     room = 2 * len(chart.heads) + FIRST_ROOM
     while True:
-        split_of = np.full((n_nodes, n + 1, n + 1), -1, dtype=np.int32)
-        ends = np.full((2, n_nodes, n + 1), -1)
-        chains = ends[0], ends[1], np.empty(room, dtype=np.int64)
+        firsts, lasts = np.empty((2, n_nodes, n + 1), dtype=np.int64)
+        chains = firsts, lasts, np.empty(room, dtype=np.int64)
         splits = np.empty((3, room), dtype=np.int64)
         edges, counts = _edges(room), np.zeros(3, dtype=np.int64)
-        if hiero_targets.restrict(
-            chart[:4], targets, words, split_of, chains, tuple(splits), edges, counts
-        ):
+        if hiero_targets.restrict(chart[:4], targets, words, chains, tuple(splits), edges, counts):
             break
         room *= 4
     node = splits[0, : counts[0]]
     spans = np.column_stack([chart.spans[node], splits[1, : counts[0]], splits[2, : counts[0]]])
-    return _chart(edges, counts, chart.symbols[node], spans, int(split_of[chart.root, 0, n]))
+    (whole,) = ((node == chart.root) & (spans[:, 2] == 0) & (spans[:, 3] == n)).nonzero()
+    return _chart(edges, counts, chart.symbols[node], spans, whole[0] if len(whole) else -1)
 
 
 def targets_of(chart: Chart, targets: Sides, derivations: Sequence[IntArray]) -> list[IntArray]:

@@ -12,6 +12,7 @@ from partita.distribution.linear_chain import LinearChain
 from partita.estimators.alignment.model1 import WordTable
 from partita.kernels.bitext import model1
 from partita.structures.batch import offsets as offsets_of
+from partita.structures.batch import pieces
 from partita.text.word_vocabulary import Numbered, WordNumbers
 
 MOST_CELLS = 2**22
@@ -79,11 +80,12 @@ class DirectedModel(ABC):
 
     def best(self, source: Numbered, target: Numbered) -> list[IntArray]:
         """The likeliest alignment of each pair: the source place of each target word, or -1."""
-        found = []
-        for sources, targets in blocks(source, target):
-            flat, ends = self._best(sources, targets), targets.offsets.tolist()
-            found += [flat[begin:end] for begin, end in zip(ends[:-1], ends[1:], strict=True)]
-        return found
+        return pieces(self.best_places(source, target), target.offsets)
+
+    def best_places(self, source: Numbered, target: Numbered) -> IntArray:
+        """The same, end to end."""
+        found = [self._best(*block) for block in blocks(source, target)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
 
 @dataclass(frozen=True, eq=False)

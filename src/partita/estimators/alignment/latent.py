@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -130,6 +130,8 @@ class Bound:
 
 class PairFamily(ABC, Generic[EncodedT]):
     """How pairs become sets of derivations, and what the features of their parts are."""
+
+    pairs_per_batch: ClassVar[int] = PAIRS_PER_BATCH
 
     @abstractmethod
     def encode(
@@ -262,12 +264,12 @@ def pair_batches(
     family: PairFamily[EncodedT], pairs: Sequence[EncodedT], weights: FloatArray | None
 ) -> Iterator[Batch]:
     """Pairs as they are dealt to batches."""
-    for places in dealt(len(pairs)):
+    for places in dealt(len(pairs), family.pairs_per_batch):
         own = None if weights is None else weights[list(places)]
         yield family.batch([pairs[place] for place in places], own)
 
 
-def dealt(n_pairs: int) -> list[range]:
+def dealt(n_pairs: int, pairs_per_batch: int = PAIRS_PER_BATCH) -> list[range]:
     """The pairs of each batch.
 
     They are dealt in turn: who sorts them by length has batches that take equally long, so that no
@@ -276,7 +278,7 @@ def dealt(n_pairs: int) -> list[range]:
     >>> dealt(10)
     [range(0, 10, 2), range(1, 10, 2)]
     """
-    n_batches = -(-n_pairs // PAIRS_PER_BATCH)
+    n_batches = -(-n_pairs // pairs_per_batch)
     return [range(first, n_pairs, n_batches) for first in range(n_batches)]
 
 

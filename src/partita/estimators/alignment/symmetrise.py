@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, IntArray
 from partita.data.alignments import SYMMETRISATIONS, Link, Symmetrisation
+from partita.kernels.bitext import symmetrise as kernels
 
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
@@ -48,6 +49,27 @@ def symmetrise(
         _finish(links, sorted(one), both)
         _finish(links, sorted(two), both)
     return sorted(links)
+
+
+def grown(
+    forward: IntArray, backward: IntArray, source_offsets: IntArray, target_offsets: IntArray
+) -> tuple[IntArray, IntArray]:
+    """The links of many pairs by "grow-diag": rows (source, target), and where each pair's end.
+
+    `forward` has the source place of each target word, or -1, of all pairs end to end, `backward`
+    the target place of each source word.
+
+    >>> ends = np.array([0, 2])
+    >>> grown(np.array([0, 0]), np.array([0, -1]), ends, ends)
+    (array([[0, 0],
+           [0, 1]]), array([0, 2]))
+    """
+    links = np.empty((len(forward) + len(backward), 2), dtype=np.int64)
+    ends = np.empty(len(source_offsets), dtype=np.int64)
+    n_links = kernels.grow_diagonally(
+        forward, backward, source_offsets, target_offsets, links, ends
+    )
+    return links[:n_links], ends
 
 
 def _grown(one: set[Link], two: set[Link]) -> set[Link]:

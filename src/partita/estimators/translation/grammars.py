@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from partita.estimators.alignment.em import EmCourse, Models
 from partita.estimators.alignment.latent import Bound, LatentOptions, learn_latent
 from partita.estimators.alignment.material import PairCounts, PairMaterial
-from partita.estimators.alignment.symmetrise import symmetrise
+from partita.estimators.alignment.symmetrise import grown
 from partita.estimators.groups import FLAT, Runs
 from partita.estimators.options import Declared, at_least, between, declared, option
 from partita.estimators.runs import RunPlan, tell
@@ -19,6 +19,7 @@ from partita.estimators.translation.itg_model import ItgModel
 from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
 from partita.estimators.translation.pairs import TranslationPairs
 from partita.estimators.translation.rule_extraction import (
+    LinkRows,
     RuleCounts,
     RuleLimits,
     count_rules,
@@ -30,6 +31,7 @@ from partita.features.source_rules import BITS
 from partita.text.extraction import KeyCounts
 from partita.text.word_vocabulary import WordVocabulary
 from partita.training import LBFGS, TrainingResult
+from partita.training.threads import in_threads
 from partita.training.workers import Workers
 
 MOST_TRIED = 8
@@ -193,16 +195,11 @@ class _RuleCounter:
     def __call__(self, pairs: PairMaterial) -> RuleCounts:
         """Of some pairs."""
         numbers = self.words[0].encode(pairs.source), self.words[1].encode(pairs.target)
-        forward, backward = self.models
-        both = zip(forward.best(*numbers), backward.best(numbers[1], numbers[0]), strict=True)
-        links = [
-            symmetrise(
-                [(int(i), j) for j, i in enumerate(there) if i >= 0],
-                [(i, int(j)) for i, j in enumerate(back) if j >= 0],
-                "grow-diag",
-            )
-            for there, back in both
-        ]
+        forward, backward = in_threads(
+            lambda model, one, two: model.best_places(one, two),
+            self.models, numbers, numbers[::-1], n_threads=self.n_threads,
+        )  # fmt: skip
+        links = LinkRows(*grown(forward, backward, numbers[0].offsets, numbers[1].offsets))
         weights, n_threads = pairs.weights, self.n_threads
         return count_rules(*numbers, links, self.limits, weights, n_threads=n_threads)
 

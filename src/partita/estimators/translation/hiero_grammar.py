@@ -80,9 +80,10 @@ class HieroRules:
         is_phrase = ~(found.sources == FIRST).any(axis=1)
         enough = np.flatnonzero((found.counts >= min_count) | is_phrase[source])
         # Source sides in order, the commonest targets first, the last of equals before the others.
-        ranks = in_threads(_ranks, (found.targets, found.sources), n_threads=n_threads)
-        keys = -ranks[0][target], -found.counts, ranks[1][source]
-        order = enough[np.lexsort([key[enough] for key in keys])]
+        used = target[enough], source[enough]
+        ranks = in_threads(_ranks, (found.targets, found.sources), used, n_threads=n_threads)
+        keys = -ranks[0][used[0]], -found.counts[enough], ranks[1][used[1]]
+        order = enough[np.lexsort(keys)]
         kept = order[_places(source[order]) < n_targets]
         left, right = found.sources[source[kept]], found.targets[target[kept]]
         features = np.zeros((len(kept), len(FEATURES)))
@@ -216,10 +217,12 @@ def _check_slots(sources: Sides, targets: Sides, n_targets: IntArray) -> None:
         )
 
 
-def _ranks(rows: Array) -> IntArray:
-    """The place of each row among all of them in order; rows differ."""
-    ranks = np.empty(len(rows), dtype=np.int64)
-    ranks[np.lexsort(rows.T[::-1])] = np.arange(len(rows))
+def _ranks(rows: Array, used: IntArray) -> IntArray:
+    """The place of each row that is used among all of these in order; rows differ."""
+    is_used = np.zeros(len(rows), dtype=np.bool_)
+    is_used[used] = True
+    places, ranks = np.flatnonzero(is_used), np.zeros(len(rows), dtype=np.int64)
+    ranks[places[np.lexsort(rows[places].T[::-1])]] = np.arange(len(places))
     return ranks
 
 

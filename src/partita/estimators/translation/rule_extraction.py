@@ -1,10 +1,10 @@
 """Hierarchical rules out of aligned sentence pairs (Chiang 2007)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,8 +19,10 @@ Links = Sequence[tuple[int, int]]
 Side = tuple[int, ...]
 """Words as numbers; -1 and -2 are the nonterminals, in the order of the source."""
 FIRST, SECOND = -1, -2
-AT_ONCE = 2**17
-"""Rules that are extracted before they are counted."""
+PAIRS_AT_ONCE = 128
+"""Pairs whose rules are extracted by one thread before they are counted."""
+ROOM = 2**17
+"""Rules that there is room for at first; usually twice as many as such pairs have."""
 
 
 class RulePair(NamedTuple):
@@ -51,6 +53,20 @@ class RuleLimits:
     """Nonterminals of a rule."""
 
 
+class LinkRows(NamedTuple):
+    """The links of many pairs: rows (source place, target place), ascending in each pair."""
+
+    rows: IntArray
+    ends: IntArray
+    """The links of pair k are rows[ends[k] : ends[k + 1]]."""
+
+    @classmethod
+    def of(cls, links: Sequence[Links]) -> Self:
+        """From the links of each pair."""
+        rows = np.array([link for own in links for link in own], dtype=np.int64)
+        return cls(rows.reshape(-1, 2), offsets_of(np.fromiter(map(len, links), np.int64)))
+
+
 class RuleCounts(NamedTuple):
     """Different rules of a bitext; a side is a row, with `MISSING` behind its end."""
 
@@ -78,7 +94,7 @@ def phrases(links: Links, longest: int) -> list[Phrase]:
     >>> phrases([(0, 1), (1, 0)], 10)
     [Phrase(i=0, j=1, k=1, l=2), Phrase(i=0, j=2, k=0, l=2), Phrase(i=1, j=2, k=0, l=1)]
     """
-    rows = _rows(links)
+    rows = LinkRows.of([links]).rows
     widest = int(rows.max(initial=0)) + 1
     lows, highs = np.empty((2, 2 * widest), dtype=np.int64)
     found = np.empty((widest * longest, 4), dtype=np.int64)
@@ -103,13 +119,13 @@ def extract(
         Numbered(np.array(side, dtype=np.int32), np.array([0, len(side)]))
         for side in (source, target)
     )
-    return set(count_rules(left, right, [links], limits).rules())
+    return set(count_rules(left, right, LinkRows.of([links]), limits).rules())
 
 
 def count_rules(
     source: Numbered,
     target: Numbered,
-    links: Sequence[Links],
+    links: LinkRows,
     limits: RuleLimits,
     weights: FloatArray | None = None,
     *,
@@ -117,28 +133,30 @@ def count_rules(
 ) -> RuleCounts:
     """In how many pairs of an aligned bitext each rule is; a pair counts its weight, else 1.
 
-    With two threads one finds the next rules while the other numbers these.
+    With two threads each numbers one side of some rules, and then finds the next ones of its own.
     """
     weights = np.ones(len(source)) if weights is None else np.asarray(weights, dtype=np.float64)
     extraction = _Extraction(source, target, links, limits)
     sources, targets = _Different(limits.most_symbols), _Different(limits.longest_phrase)
     rules = _Different(2)
     counts, last_pairs = np.zeros(0), np.zeros(0, dtype=np.int64)
-    found = extraction.after(0)
-    while found is not None:
-        tasks = (
-            partial(sources.numbers, found.sources),
-            partial(extraction.after, found.end),
-            partial(targets.numbers, found.targets),
-        )
-        left, following, right = in_threads(lambda task: task(), tasks, n_threads=n_threads)
-        numbers = rules.numbers(np.column_stack([left, right]).astype(np.int32))
-        n_new = rules.n_rows - len(counts)
-        counts = np.concatenate([counts, np.zeros(n_new)])
-        last_pairs = np.concatenate([last_pairs, np.full(n_new, -1)])
-        kernels.count(numbers, found.pairs, weights, last_pairs, counts)
+    found: list[_Extracted] = []
+    for first in range(0, len(source) + 2 * PAIRS_AT_ONCE, 2 * PAIRS_AT_ONCE):
+        tasks: list[Callable[[], Any]] = [
+            partial(sources.numbers_of, [part.sources for part in found]),
+            partial(targets.numbers_of, [part.targets for part in found]),
+        ]
+        starts = range(first, min(first + 2 * PAIRS_AT_ONCE, len(source)), PAIRS_AT_ONCE)
+        tasks += [partial(extraction.after, start) for start in starts]
+        left, right, *following = in_threads(lambda task: task(), tasks, n_threads=n_threads)
+        for part, *sides in zip(found, left, right, strict=True):
+            numbers = rules.numbers(np.column_stack(sides).astype(np.int32))
+            if rules.n_rows > len(counts):
+                counts = _longer(counts, 2 * rules.n_rows, 0)
+                last_pairs = _longer(last_pairs, 2 * rules.n_rows, -1)
+            kernels.count(numbers, part.pairs, weights, last_pairs, counts)
         found = following
-    return RuleCounts(sources.rows, targets.rows, rules.rows, counts)
+    return RuleCounts(sources.rows, targets.rows, rules.rows, counts[: rules.n_rows].copy())
 
 
 class _Extracted(NamedTuple):
@@ -148,35 +166,30 @@ class _Extracted(NamedTuple):
     targets: Array
     pairs: IntArray
     """Which pair each rule is of."""
-    end: int
-    """The pair behind them."""
 
 
 class _Extraction:
     """The rules of an aligned bitext, some pairs at a time."""
 
     def __init__(
-        self, source: Numbered, target: Numbered, links: Sequence[Links], limits: RuleLimits
+        self, source: Numbered, target: Numbered, links: LinkRows, limits: RuleLimits
     ) -> None:
-        rows = _rows([link for own in links for link in own])
-        ends = offsets_of(np.array([len(own) for own in links], dtype=np.int64))
-        self._bitext = source.numbers, source.offsets, target.numbers, target.offsets, rows, ends
-        self._shape = limits.longest_phrase, limits.most_symbols, limits.most_slots
-        self._n_pairs, self._limits = len(source), limits
+        self._source, self._target, self._links, self._limits = source, target, links, limits
 
-    def after(self, first: int) -> _Extracted | None:
-        """The rules of the next pairs; None if there is no pair left."""
-        room = AT_ONCE
-        while first < self._n_pairs:
-            left = np.empty((room, self._limits.most_symbols), dtype=np.int32)
-            right = np.empty((room, self._limits.longest_phrase), dtype=np.int32)
+    def after(self, first: int) -> _Extracted:
+        """The rules of `PAIRS_AT_ONCE` pairs, or of those that are left."""
+        limits, room, end = self._limits, ROOM, first + PAIRS_AT_ONCE
+        ends = self._source.offsets[: end + 1], self._target.offsets[: end + 1]
+        bitext = self._source.numbers, ends[0], self._target.numbers, ends[1], *self._links
+        shape = limits.longest_phrase, limits.most_symbols, limits.most_slots
+        while True:
+            left = np.empty((room, limits.most_symbols), dtype=np.int32)
+            right = np.empty((room, limits.longest_phrase), dtype=np.int32)
             pairs = np.empty(room, dtype=np.int64)
-            end, n = kernels.extract_all(first, *self._bitext, *self._shape, left, right, pairs)
-            if end > first:
-                return _Extracted(left[:n], right[:n], pairs[:n], end)
-            # One pair alone has more rules than there is room for.
+            until, n = kernels.extract_all(first, *bitext, *shape, left, right, pairs)
+            if until == len(ends[0]) - 1:
+                return _Extracted(left[:n], right[:n], pairs[:n])
             room *= 2
-        return None
 
 
 def merged_rules(parts: Iterable[RuleCounts]) -> RuleCounts:
@@ -216,6 +229,10 @@ class _Different:
         """All that came so far."""
         return self._rows[: self.n_rows]
 
+    def numbers_of(self, parts: Iterable[Array]) -> list[IntArray]:
+        """The number of each row of some parts, one after the other."""
+        return list(map(self.numbers, parts))
+
     def numbers(self, rows: Array) -> IntArray:
         """The number of each row; new ones get the next."""
         needed = self.n_rows + len(rows)
@@ -233,8 +250,11 @@ class _Different:
         return found
 
 
-def _rows(links: Links) -> IntArray:
-    return np.array(links, dtype=np.int64).reshape(-1, 2)
+def _longer(values: Array, length: int, last: float) -> Array:
+    """With the same number up to a length."""
+    found: Array = np.full(length, last, dtype=values.dtype)
+    found[: len(values)] = values
+    return found
 
 
 def _side(row: Array) -> Side:

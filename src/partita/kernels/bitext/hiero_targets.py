@@ -44,16 +44,19 @@ def prune(root, edges, counts, number):
 
 
 @kernel
-def restrict(chart, targets, words, split_of, chains, splits, edges, counts):
+def restrict(chart, targets, words, chains, splits, edges, counts):
     """The chart with every node split by the target words k .. l-1 that it derives.
 
     `chart` is the head, rule, tail offsets and tails of each edge, those into a node before those
     out of it; `targets` the target side of each rule, in which -1 - p is the tail p. A split is
     (node, k, l); those of a node that begin at k are a chain, in the order in which they were
-    found. False where there was too little room.
+    found, from the first to the last that `chains` has. False where there was too little room.
     """
     heads, rules, tail_offsets, tails = chart
     n = len(words)
+    for node in range(len(chains[0])):
+        for begin in range(n + 1):
+            chains[0][node, begin] = -1
     counts[0], counts[1], counts[2] = 0, 0, 0
     edges[2][0] = 0
     longest = 0
@@ -72,7 +75,7 @@ def restrict(chart, targets, words, split_of, chains, splits, edges, counts):
                 if forwards and depth == last - first:
                     if not add_split(
                         heads[edge], begin, places[depth], rules[edge], n_tails, targets[0], first,
-                        depth, chosen, split_of, chains, splits, edges, counts,
+                        depth, chosen, chains, splits, edges, counts,
                     ):  # fmt: skip
                         return False
                     forwards = False
@@ -101,19 +104,24 @@ def restrict(chart, targets, words, split_of, chains, splits, edges, counts):
 
 
 @step
-def add_split(node, begin, end, rule, n_tails, symbols, first, n_symbols, chosen, split_of, chains,
-              splits, edges, counts):  # fmt: skip
-    """An edge into the split of a node, which is made if it is new; whether there was room."""
+def add_split(node, begin, end, rule, n_tails, symbols, first, n_symbols, chosen, chains, splits,
+              edges, counts):  # fmt: skip
+    """An edge into the split of a node, which is made if it is new; whether there was room.
+
+    Few splits of a node begin at the same word, so that they are looked through; a table of all
+    places where they may end took longer to clear than to use.
+    """
     firsts, lasts, following = chains
     edge_heads, edge_rules, tail_offsets, tails = edges
     edge, tail = counts[1], counts[2]
     if edge + 2 > len(tail_offsets) or tail + n_tails > len(tails) or counts[0] >= len(following):
         return False
-    split = split_of[node, begin, end]
+    split = firsts[node, begin]
+    while split >= 0 and splits[2][split] != end:
+        split = following[split]
     if split < 0:
         split = counts[0]
         counts[0] += 1
-        split_of[node, begin, end] = split
         splits[0][split], splits[1][split], splits[2][split] = node, begin, end
         following[split] = -1
         if firsts[node, begin] < 0:
