@@ -33,6 +33,8 @@ def filled(function):
         array = function(*shape, **options)
         if array.dtype.kind == "f":
             array.fill(np.nan)
+        elif array.dtype.kind == "c":  # two numbers each, see `simd.either`
+            array.fill(complex(np.nan, np.nan))
         elif array.dtype.kind == "i":
             array.fill(np.iinfo(array.dtype).min // 2)
         return array

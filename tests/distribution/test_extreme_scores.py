@@ -424,3 +424,13 @@ def test_a_distribution_keeps_no_ring_to_itself():
     gone = weakref.ref(p)
     del p
     assert gone() is None
+
+
+def test_sums_that_overflow_on_the_way():
+    """Two and two cancel; scores that stay finite, and their sums, are left as they are."""
+    large = np.array([[1.7e308], [1.7e308], [-1.7e308], [-1.7e308]])
+    p = pt.LinearChain(large, np.zeros((1, 1)))
+    assert p.score([0, 0, 0, 0]) == 0.0
+    assert p.expectation((large, np.zeros((1, 1)))) == 0.0
+    both = pt.LinearChain([large, large[:1]], np.zeros((1, 1)))
+    assert both.score([[0, 0, 0, 0], [0]]).tolist() == [0.0, 1.7e308]

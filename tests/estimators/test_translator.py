@@ -13,11 +13,18 @@ from partita import Hiero, Itg, Translator
 from partita.estimators.alignment.latent import pair_corpus
 from partita.estimators.alignment.material import read_pairs
 from partita.estimators.base import NotFittedError
+from partita.estimators.translation import rule_extraction
 from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
-from partita.estimators.translation.rule_extraction import RuleLimits, extract, phrases
+from partita.estimators.translation.rule_extraction import (
+    RuleLimits,
+    count_rules,
+    extract,
+    phrases,
+)
 from partita.features.base import RepeatedFeatures
 from partita.features.source_rules import SourceRuleFeatures
 from partita.kernels.features import translation as translation_features
+from partita.text.word_vocabulary import Numbered
 from tests.estimators.small_translation import NOUNS, bitext
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
@@ -451,6 +458,18 @@ def test_rules_are_those_of_the_definition(seed):
         limits = RuleLimits(longest_phrase=n - 1, most_symbols=4)
         found = {(r.source, r.target) for r in extract(source, target, sorted(links), limits)}
         assert found == rules_by_definition(source, target, links, limits)
+
+
+@pytest.mark.parametrize("room", range(1, 24))
+def test_rules_for_which_there_is_no_room_come_later(room, monkeypatch):
+    """Wherever room ends: at a phrase, with one nonterminal or two, in the first pair or later."""
+    source = target = Numbered(np.arange(8, dtype=np.int32), np.array([0, 3, 4, 8]))
+    links = [[(0, 0), (1, 1), (2, 2)], [(0, 0)], [(0, 1), (1, 0), (2, 3), (3, 2)]]
+    whole = count_rules(source, target, links, RuleLimits())
+    assert len(whole.rules()) == whole.counts.sum() > 23
+    monkeypatch.setattr(rule_extraction, "AT_ONCE", room)
+    found = count_rules(source, target, links, RuleLimits())
+    assert found.rules() == whole.rules()
 
 
 def test_phrases_without_links():

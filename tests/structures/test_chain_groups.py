@@ -47,3 +47,55 @@ def test_a_batch_is_its_sentences(n_tags, n_first, n_moved):
             (alone(chains, product, sentence), its_product),
         ):
             np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
+
+
+def as_if_alone(chains, scores, direction):
+    """Marginals and covariance products of a batch are those of its sentences."""
+    inference = chains.infer(scores)
+    product = chains.covariance_product(scores, inference, direction)
+    for sentence, n_words in enumerate(chains.n_words):
+        one, mine = Chains([n_words], chains.n_tags, shared=True), alone(chains, scores, sentence)
+        its = one.infer(mine)
+        moved = one.covariance_product(mine, its, alone(chains, direction, sentence))
+        np.testing.assert_allclose(inference.log_partition[sentence], its.log_partition[0])
+        for found, wanted in ((inference.marginals, its.marginals), (product, moved)):
+            np.testing.assert_allclose(alone(chains, found, sentence), wanted, atol=1e-13)
+
+
+@pytest.mark.parametrize("odd_one", range(8))
+def test_one_table_of_a_group_may_move_otherwise(odd_one):
+    rng = np.random.default_rng(odd_one)
+    chains = Chains([4] * 8, 3, shared=True)
+    scores, direction = rng.normal(size=(2, chains.n_parts))
+    for each in (scores, direction):
+        shared_tables(chains, each, n_first=8, rng=rng)
+    chains.split(direction)[1][odd_one][2, 2] += 1.0
+    as_if_alone(chains, scores, direction)
+
+
+@pytest.mark.parametrize("n_tags", [1, 2, 5])
+@pytest.mark.parametrize("last", range(1, 9))
+def test_nothing_is_read_behind_the_end_of_a_sentence(last, n_tags):
+    """There lie its transitions, some forbidden, some much likelier than any tag; or nothing.
+
+    Alone, a sentence of one tag and two or three words has fewer messages than a square of sums.
+    """
+    rng = np.random.default_rng(n_tags)
+    chains = Chains([*(n for n in range(1, 9) if n != last), last], n_tags, shared=True)
+    scores, direction = rng.normal(size=(2, chains.n_parts))
+    shared_tables(chains, scores, n_first=8, rng=rng)
+    for table in chains.split(scores)[1]:
+        table[0] += 600.0
+        table[1:, 0] = -np.inf
+    direction[scores == -np.inf] = 0.0
+    as_if_alone(chains, scores, direction)
+
+
+def test_a_sentence_that_starts_where_another_is_long_is_none_that_all_lanes_repeat():
+    """The second group's first sentence has six words, and the parts of its last begin at 6."""
+    rng = np.random.default_rng(0)
+    chains = Chains([1, 7, *[1] * 7, *[6] * 7], 2, shared=True)
+    scores, direction = rng.normal(size=(2, chains.n_parts))
+    for each in (scores, direction):
+        shared_tables(chains, each, n_first=16, rng=rng)
+    as_if_alone(chains, scores, direction)

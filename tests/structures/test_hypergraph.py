@@ -112,8 +112,14 @@ def test_it_cannot_be_changed():
     assert graph.heads.tolist() == [0, 1]
     with pytest.raises(ValueError, match="read-only"):
         graph.heads[0] = 1
+    for kept in (*graph._backward, *graph._forward):
+        assert not kept.flags.writeable
     with pytest.raises(AttributeError):
         graph.root = 0
+
+
+def test_one_node_is_one():
+    assert pt.Hypergraph([0, 0], [(), ()], root=0).n_nodes == 1
 
 
 @pytest.mark.skipif(not IS_COMPILED, reason="too large without compilation")

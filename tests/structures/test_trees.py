@@ -345,3 +345,11 @@ def test_pair_marginals_with_labels(kind, single_root):
     np.testing.assert_array_equal(batch.pair_marginals(labelled=True)[1], found)
     with pytest.raises(ValueError, match="arcs without labels"):
         kind(arcs[:, :, 0], single_root=single_root).pair_marginals(labelled=True)
+
+
+def test_heads_in_a_list_are_those_of_an_array(kind):
+    p, heads = kind(random_arcs(0, 3)), [2, 0, 2]
+    expected = np.zeros((4, 4))
+    expected[heads, [1, 2, 3]] = 1.0
+    for given in (heads, np.array(heads), np.array(heads, dtype=np.int32)):
+        np.testing.assert_array_equal(p.structures.counts([given]), expected.ravel())

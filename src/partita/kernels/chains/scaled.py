@@ -38,6 +38,7 @@ from partita.kernels.chains.side_by_side import (
     write_row,
 )
 from partita.kernels.chains.tiles import (
+    OVERRUN,
     messages_times_table,
     pair_sums,
     room_for_pairs,
@@ -217,7 +218,8 @@ def marginals(
     """
     n_groups = groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells)
     n_table, stride, third = n_tags * n_tags, table_stride(n_tags), cells[n_groups]
-    messages, scale = aligned(3 * third), aligned(largest_group(cells, n_groups))
+    messages = aligned(3 * third + OVERRUN)
+    scale = aligned(largest_group(cells, n_groups))
     matrix, transposed = np.empty(n_tags * stride), np.empty(n_tags * stride)
     sums, shift = aligned(stride * EIGHT), np.empty(EIGHT)
     ends, limits = np.empty(EIGHT), np.empty(EIGHT)

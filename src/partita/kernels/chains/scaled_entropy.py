@@ -55,7 +55,7 @@ def entropy(
     n_groups = groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells)
     n_table, stride, third = n_tags * n_tags, table_stride(n_tags), cells[n_groups]
     longest, size = largest_group(cells, n_groups), n_tags * stride
-    messages, scale, values = aligned(3 * third), aligned(longest), aligned(longest)
+    messages, scale, values = aligned(3 * third + OVERRUN), aligned(longest), aligned(longest)
     before, left, right = aligned(longest), aligned(longest + OVERRUN), aligned(longest + OVERRUN)
     matrix, transposed, minus_matrix = np.empty(size), np.empty(size), np.empty(size)
     moved, moved_transposed = np.empty(size), np.empty(size)
