@@ -3,9 +3,10 @@
 import json
 import shlex
 
+import numpy as np
 import pytest
 
-from partita import Translator
+from partita import Hiero, Translator
 from partita.cli import main
 from tests.estimators.small_translation import bitext
 
@@ -142,6 +143,22 @@ def test_mistakes_are_one_sentence(run, command, message):
     assert status == 2
     assert out == ""
     assert message in err
+
+
+def test_both_grammars_have_a_most_of_iterations(run, tmp_path, capsys):
+    line = "train translator a.fr a.en -o {path} --no-progress --max-words 8 --workers 1"
+    path = tmp_path / "few"
+    status, _, err = run(f"{line} --grammar hiero --min-count 1 --max-iterations 1", path=path)
+    assert status == 0
+    assert "Stopped after 1 iteration" in err
+    expected = Translator(grammar=Hiero(min_count=1, max_iterations=1), max_words=8, workers=1)
+    expected.set_params(progress=False).fit(*bitext())
+    found = Translator.load(path).model_.weights
+    np.testing.assert_array_equal(found, expected.model_.weights)
+    with pytest.raises(SystemExit):
+        main(["train", "translator", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "itg: most passes (default: 3); hiero: most iterations of L-BFGS" in said
 
 
 @pytest.mark.parametrize("options", ["--n-bits 12 --max-iterations 2", "--grammar hiero"])

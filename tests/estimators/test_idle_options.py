@@ -28,6 +28,14 @@ IDLE = [
     ),
     (pt.HiddenMarkovTagger(l2=3.0), "l2 is 3.0, which changes nothing without features or a"),
     (pt.Translator(grammar=pt.Itg(optimiser=Adam(), rate=0.1)), "rate is 0.1, which changes nothi"),
+    (
+        pt.Translator(grammar=pt.Hiero(), max_iterations=3),
+        "max_iterations is 3, which changes nothing beside a grammar that is an object",
+    ),
+    (
+        pt.Aligner(max_iterations=3),
+        "max_iterations is 3, which changes nothing without model='crf'",
+    ),
 ]
 
 

@@ -48,6 +48,20 @@ def hiero():
     return translator.fit(2 * source, 2 * target)
 
 
+@pytest.mark.parametrize(("name", "kind", "usual"), [("itg", Itg, 3), ("hiero", Hiero, 200)])
+def test_a_grammar_by_its_name_has_the_passes_of_the_translator(name, kind, usual):
+    assert repr(Translator(grammar=name).chosen_grammar()) == repr(kind())
+    assert kind().max_iterations == usual
+    few = Translator(grammar=name, max_iterations=2, max_words=8, workers=1, progress=False)
+    assert repr(few.chosen_grammar()) == repr(kind(max_iterations=2))
+    few.set_params(grammar="hiero" if name == "hiero" else Itg(n_bits=10, max_iterations=2))
+    if name == "itg":
+        few.set_params(max_iterations=None)
+    assert len(few.fit(*bitext()).training_.history) <= 2
+    with pytest.raises(ValueError, match="max_iterations is 0; expected a whole number, 1 or more"):
+        Translator(grammar=name, max_iterations=0).check()
+
+
 @pytest.mark.parametrize("grammar", ["itg", "hiero"])
 def test_words_move(grammar, request):
     translator = request.getfixturevalue(grammar)

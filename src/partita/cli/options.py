@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -149,15 +149,22 @@ def add_kinds(
     """The options of the kinds of model that an option chooses among: each is a flag once."""
     from partita.estimators.options import options_of
 
-    owners: dict[str, list[str]] = {}
-    first: dict[str, Option] = {}
+    found: dict[str, dict[str, Option]] = {}
     for kind, owner in kinds.items():
         for each in options_of(owner):
-            owners.setdefault(each.name, []).append(kind)
-            first.setdefault(each.name, each)
-    for names in dict.fromkeys(tuple(each) for each in owners.values()):
-        chosen = [first[each] for each, found in owners.items() if tuple(found) == names]
+            found.setdefault(each.name, {})[kind] = each
+    for names in dict.fromkeys(tuple(own) for own in found.values()):
+        chosen = [_shared(own) for own in found.values() if tuple(own) == names]
         _add_flags(parser, chosen, f"options of {flag_of(name)} {' and '.join(names)}")
+
+
+def _shared(own: "Mapping[str, Option]") -> "Option":
+    """The option of several kinds as one flag, which says what it is of each where they differ."""
+    first, *others = own.values()
+    if all((each.about.help, each.default) == (first.about.help, first.default) for each in others):
+        return first
+    says = (f"{kind}: {each.about.help} (default: {each.default})" for kind, each in own.items())
+    return replace(first, default=None, about=replace(first.about, help="; ".join(says)))
 
 
 def read_kind(

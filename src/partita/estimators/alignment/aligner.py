@@ -31,7 +31,7 @@ from partita.estimators.base import Stored
 from partita.estimators.bitext import BitextModel
 from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.explain import run_facts
-from partita.estimators.options import at_least, declared, option
+from partita.estimators.options import at_least, declared, option, without
 from partita.text.sentences import check_sentences
 from partita.text.word_vocabulary import WordVocabulary
 from partita.training import TrainingResult
@@ -68,6 +68,15 @@ class Aligner(LinkEstimator):
         "derivations of an inversion transduction grammar, which also learns from gold "
         "alignments; or an object with options of its own: `Model1`, `HiddenMarkovAlignment`, "
         "`ItgAlignment`",
+    )
+    max_iterations: int | None = option(
+        None,
+        "the most passes of the CRF, 3 if left out; of the others see `Model1` and "
+        "`HiddenMarkovAlignment`",
+        at_least(1),
+        needs=without("model='crf'", lambda aligner: aligner.model == "crf"),
+        # The command has the flags of the models.
+        is_flag=False,
     )
     lowercase: bool = option(True, "ignore capitals")
     n_letters: int | None = option(
@@ -134,7 +143,12 @@ class Aligner(LinkEstimator):
 
     def chosen_model(self) -> AlignmentModel:
         """The model that `model` stands for."""
-        return MODELS[self.model]() if isinstance(self.model, str) else self.model
+        if not isinstance(self.model, str):
+            return self.model
+        model = MODELS[self.model]()
+        if self.max_iterations is not None:
+            model.set_params(max_iterations=self.max_iterations)
+        return model
 
     @property
     def learns_from_files(self) -> bool:

@@ -124,6 +124,9 @@ class Hiero(TranslationGrammar):
     n_tuning: int = option(
         200, "how many pairs, none of which gave rules, the weights are learnt from", at_least(0)
     )
+    max_iterations: int = option(
+        FLAT["n_iterations"], "most iterations of L-BFGS, by which weights are learnt", at_least(1)
+    )
     l2: float = option(
         1.0, "l2 / 2 times the squares of the weights is added to the loss", at_least(0)
     )
@@ -151,7 +154,11 @@ class Hiero(TranslationGrammar):
             family,
             tuning,
             None,
-            lambda n_pairs: RunPlan(runs, LBFGS(**FLAT), family.penalty(self.l2)),
+            lambda n_pairs: RunPlan(
+                runs,
+                LBFGS(**FLAT | {"n_iterations": self.max_iterations}),
+                family.penalty(self.l2),
+            ),
             runs,
             most=self.n_tuning,
         )

@@ -20,7 +20,7 @@ from partita.estimators.bitext import BitextEstimator, BitextModel
 from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.explain import run_facts
 from partita.estimators.groups import Runs
-from partita.estimators.options import again, at_least, declared, option
+from partita.estimators.options import again, at_least, beside, declared, option
 from partita.estimators.translation.decoding import ScoredTranslation, Translation
 from partita.estimators.translation.from_files import PairsOfFiles
 from partita.estimators.translation.grammars import GRAMMARS, GrammarName, TranslationGrammar
@@ -89,6 +89,17 @@ class Translator(BitextEstimator):
         "left out. The lexicon of the ITG is learnt from all pairs in any case",
         at_least(1),
     )
+    max_iterations: int | None = option(
+        None,
+        "the most passes of the weights (itg, 3 if left out), or iterations of L-BFGS (hiero, 200)",
+        at_least(1),
+        needs=beside(
+            "a grammar that is an object, which has its own",
+            lambda translator: not isinstance(translator.grammar, str),
+        ),
+        # The command has the flags of the grammars.
+        is_flag=False,
+    )
     patience: int = again(Runs, "patience", 2)
 
     # ------------------------------------------------------------------ learning
@@ -143,7 +154,12 @@ class Translator(BitextEstimator):
 
     def chosen_grammar(self) -> TranslationGrammar:
         """The grammar that `grammar` stands for."""
-        return GRAMMARS[self.grammar]() if isinstance(self.grammar, str) else self.grammar
+        if not isinstance(self.grammar, str):
+            return self.grammar
+        grammar = GRAMMARS[self.grammar]()
+        if self.max_iterations is not None:
+            grammar.set_params(max_iterations=self.max_iterations)
+        return grammar
 
     # ------------------------------------------------------------------ translations
 
