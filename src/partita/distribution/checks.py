@@ -6,18 +6,19 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.structures.base import Inference, Structures, too_large
-from partita.structures.batch import pieces, where_false, whole_number
+from partita.structures.batch import pieces, whole_number
 from partita.structures.settling import PRECISE
 
+DOUBLE = np.dtype(np.float64)
 COARSEST = 2.0**-20
 """The rounding in nats up to which a small difference of large sums is given, not refused."""
 
 
 def check_shapes(sets: Structures, inference: Inference) -> None:
     """What `infer` returns fits the batch."""
-    log_partition, marginals = inference.log_partition, inference.marginals
-    are_right = log_partition.dtype == marginals.dtype == np.float64
-    if are_right and (*log_partition.shape, *marginals.shape) == (sets.n_sentences, sets.n_parts):
+    log_partition, marginals, _ = inference
+    are_right = log_partition.dtype == marginals.dtype == DOUBLE
+    if are_right and log_partition.shape + marginals.shape == (sets.n_sentences, sets.n_parts):
         return
     check_shape(sets, "infer", "log-partitions", log_partition, by_sentence=True)
     check_shape(sets, "infer", "marginals", marginals)
@@ -38,9 +39,11 @@ def check_shape(
 
 def check_support(sets: Structures, scores: FloatArray, values: FloatArray) -> None:
     """Every sentence has a structure, and sums of its scores that are numbers."""
-    wrong = where_false(np.isfinite(values))
-    if not wrong.size:
+    is_finite = np.isfinite(values)
+    # As `where_false` looks, without a list of places.
+    if 0 not in is_finite.tobytes():
         return
+    wrong = np.flatnonzero(~is_finite)
     sentence = int(wrong[0])
     if values[sentence] == -np.inf:
         raise ValueError(

@@ -26,11 +26,10 @@ class ArrayStructures(Structures):
         self.n_words = word_counts(n_words, n_words.size, longest=2**31)
         self.arrays = tuple(arrays)
         self.n_sentences = n_sentences = len(self.n_words)
-        shapes = np.array(
-            [(a.n_axes, a.extra, min(a.n_inner, 2**63 - 1)) for a in arrays], dtype=np.int64
-        )
+        shapes = _shapes(self.arrays)
         starts = np.empty((len(shapes), n_sentences), dtype=np.int64)
-        self.part_offsets, self.word_offsets = np.empty((2, n_sentences + 1), dtype=np.int64)
+        ends = np.empty((2, n_sentences + 1), dtype=np.int64)
+        self.part_offsets, self.word_offsets = ends[0], ends[1]
         total, self.largest_length = lengths.lay_out(
             self.n_words, shapes, starts, self.part_offsets, self.word_offsets
         )
@@ -59,6 +58,13 @@ class ArrayStructures(Structures):
     def lengths(self) -> IntArray:
         """The numbers of words."""
         return self.n_words
+
+
+@lru_cache(maxsize=64)
+def _shapes(arrays: tuple[PartArray, ...]) -> IntArray:
+    """What `lay_out` asks about arrays; cells that nobody can count are still too many."""
+    rows = [(a.n_axes, a.extra, min(a.n_inner, 2**63 - 1)) for a in arrays]
+    return np.array(rows, dtype=np.int64).reshape(len(arrays), 3)
 
 
 MOST_SENTENCES = 1024

@@ -74,6 +74,8 @@ class Structures(ABC):
     """Whether kernels may read scores of cells that are in no structure, which then are -inf."""
     one_per_word: bool = False
     """Whether a structure holds a number for each word, as tags and heads do."""
+    ways: Any = None
+    """How arrays of the last form come in and go out (see `doors`), as most of the next ones do."""
     run: Run = map
     """Who works on the blocks of a batch, for structures that have some: called like `map`."""
 

@@ -50,15 +50,17 @@ def shaped(
     Parts whose scores came once for several sentences are added up, or the largest taken; so
     padding is 0 or -inf.
     """
-    shares = _shares(sets, form)
+    _, shares, passages = _ways(sets, form)
     if shares:
         source = parts.copy() if copied else parts
+        if len(shares) == 1:
+            return [source.reshape(shares[0][2])]
         return [source[start:end].reshape(shape) for start, end, shape in shares]
     neutral = -np.inf if largest else 0.0
     if form.kind == "list" and copied:
         whole = parts.copy()
     arrays: list[Any] = []
-    for index, passage in enumerate(_passages(sets, form)):
+    for index, passage in enumerate(passages):
         starts = sets.array_starts[index]
         if passage.once:
             merged = np.empty(passage.shape)
@@ -87,10 +89,33 @@ class Passage(NamedTuple):
     once: bool
 
 
-def _passages(sets: Structures, form: Form) -> tuple[Passage, ...]:
+class Ways(NamedTuple):
+    """How arrays of a form come in, and go out."""
+
+    form: Form
+    shares: list[tuple[int, int, tuple[int, ...]]]
+    """Where arrays and parts lie alike: of each array, where it begins and ends, and its shape."""
+    passages: tuple[Passage, ...]
+    """Where they do not."""
+
+
+def _ways(sets: Structures, form: Form) -> Ways:
+    known = sets.ways
+    found: Ways
+    if known is not None and known.form is form:
+        found = known
+        return found
+    shares = _shares(sets, form)
     is_padded = form.kind == "padded"
     n_padded, n_sentences = form.n_padded if is_padded else sets.largest_length, sets.n_sentences
-    return _laid_out(sets.arrays, form.once, n_padded, n_sentences if is_padded else None)
+    passages = (
+        ()
+        if shares
+        else _laid_out(sets.arrays, form.once, n_padded, n_sentences if is_padded else None)
+    )
+    # Not read again: another thread may come with another form.
+    found = sets.ways = Ways(form, shares, passages)
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -118,7 +143,7 @@ def _flatten(
         flat = _listed(sets, 0, given[0], dtype)
         return flat, *padded.copy(flat, flat)
     flat, is_odd, largest = np.empty(sets.n_parts), False, 0.0
-    shares = _shares(sets, form)
+    _, shares, passages = _ways(sets, form)
     if shares:
         for array, values, (start, end, shape) in zip(sets.arrays, given, shares, strict=True):
             if values is None:
@@ -128,11 +153,21 @@ def _flatten(
             is_odd, largest = is_odd or odd, max(largest, most)
         return flat, is_odd, largest
     starts, lengths = sets.array_starts, sets.lengths
-    for index, passage in enumerate(_passages(sets, form)):
-        cells, stride = _cells(sets, form, index, passage, given[index], dtype)
+    is_plain = dtype is np.float64 and form.order is None
+    for index, passage in enumerate(passages):
+        values = given[index]
+        if is_plain and is_double(values, passage.shape):
+            cells, stride = values.ravel(), passage.stride
+        else:
+            cells, stride = _cells(sets, form, index, passage, values, dtype)
         odd, most = padded.gather(cells, stride, *passage.layout, lengths, starts[index], flat)
         is_odd, largest = is_odd or odd, max(largest, most)
     return flat, is_odd, largest
+
+
+def is_double(given: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an array is as nearly all are that come, so that nothing about it need be asked."""
+    return type(given) is np.ndarray and given.dtype is DOUBLE and given.shape == shape
 
 
 def _shares(sets: Structures, form: Form) -> list[tuple[int, int, tuple[int, ...]]]:
@@ -239,9 +274,8 @@ def _taken(dtype: type) -> frozenset[Any]:
 
 def _row(name: str, given: Any, shape: tuple[int, ...], dtype: type) -> FloatArray:
     """A caller's array, checked, end to end."""
-    is_double = type(given) is np.ndarray and given.dtype is DOUBLE and given.shape == shape
-    if is_double and dtype is np.float64:
-        # What nearly all come with. Not copied where it lies in this order.
+    if dtype is np.float64 and is_double(given, shape):
+        # Not copied where it lies in this order.
         row: FloatArray = given.ravel()
         return row
     return _floats(_checked(name, given, shape, dtype))

@@ -188,9 +188,14 @@ def _recognised(scores: Sequence[tuple[str, Any, Axes]]) -> Given:
     """The form of scores, all words of which are there."""
     name, given, axes = scores[0]
     if type(given) is np.ndarray:
-        n_axes = tuple([value.ndim if type(value) is np.ndarray else -1 for _, value, _ in scores])
+        # Plain loops: a comprehension is a call more, and all of this is a tenth of a small batch.
+        n_axes: tuple[int, ...] = ()
+        expected: tuple[Axes, ...] = ()
+        for _, value, others in scores:
+            n_axes += (value.ndim if type(value) is np.ndarray else -1,)
+            expected += (others,)
         if -1 not in n_axes:
-            return _plain(name, given.shape, n_axes, tuple([axes for *_, axes in scores]))
+            return _plain(name, given.shape, n_axes, expected)
     if is_list(given, axes.n_dimensions):
         kind: Kind = "list"
         shapes = shapes_of(name, given, axes)
