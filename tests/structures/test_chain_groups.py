@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from partita.kernels.simd.eight import EIGHT
 from partita.structures.chains import Chains
 
 N_WORDS = np.array([3, 1, 5, 2, 4, 4, 1, 3, 6, 2, 5, 3, 2, 3, 3, 1, 6, 2, 4])
@@ -99,3 +100,49 @@ def test_a_sentence_that_starts_where_another_is_long_is_none_that_all_lanes_rep
     for each in (scores, direction):
         shared_tables(chains, each, n_first=16, rng=rng)
     as_if_alone(chains, scores, direction)
+
+
+@pytest.mark.parametrize("n_tags", [1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 17, 19, 20, 45])
+@pytest.mark.parametrize("n_sentences", [1, 3, 8, 19])
+@pytest.mark.parametrize("kind", ["normal", "large", "tied", "forbidden"])
+def test_entropy_in_one_pass_is_what_the_covariance_product_gives(n_tags, n_sentences, kind):
+    rng = np.random.default_rng([n_tags, n_sentences])
+    chains = Chains(N_WORDS[-n_sentences:], n_tags, shared=True)
+    scores = np.zeros(chains.n_parts) if kind == "tied" else rng.normal(size=chains.n_parts)
+    scores *= 30.0 if kind == "large" else 1.0
+    unaries, tables = chains.split(scores)
+    if kind == "forbidden":
+        for unary in unaries:
+            unary[rng.random(unary.shape) < 0.3] = -np.inf
+            unary[:, 0] = 0.5
+    for table in tables:
+        table[...] = tables[0]
+        if kind == "forbidden":
+            table[:, 1:2] = -np.inf
+    found, inference = chains.infer_with_entropy(scores), chains.infer(scores)
+    assert found is not None
+    np.testing.assert_array_equal(found.inference.marginals, inference.marginals)
+    np.testing.assert_array_equal(found.inference.log_partition, inference.log_partition)
+    possible = np.where(inference.marginals > 0, scores, 0.0)
+    for sentence, log_partition in enumerate(inference.log_partition):
+        expected = alone(chains, inference.marginals, sentence) @ alone(chains, possible, sentence)
+        np.testing.assert_allclose(
+            found.entropy[sentence], log_partition - expected, rtol=1e-9, atol=1e-10
+        )
+    product = chains.covariance_product(scores, inference, possible)
+    np.testing.assert_allclose(found.gradient, -product, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_sentences", [7, 8, 9, 16, 19])
+def test_lanes_are_left_empty_beside_the_shortest(n_sentences):
+    """The longest would leave more of them empty."""
+    chains = Chains(np.arange(1, n_sentences + 1), 2, shared=True)
+    members, cells, *_ = chains.infer(np.zeros(chains.n_parts)).state
+    n_over = n_sentences % EIGHT or EIGHT
+    lengths = np.arange(n_over, n_sentences + 1, EIGHT)
+    np.testing.assert_array_equal(np.diff(cells[: len(lengths) + 1]), lengths * 2 * EIGHT)
+    expected = np.repeat(
+        np.arange(n_sentences),
+        [1] * (n_over - 1) + [EIGHT - n_over + 1] + [1] * (n_sentences - n_over),
+    )
+    np.testing.assert_array_equal(members[: len(expected)], expected)

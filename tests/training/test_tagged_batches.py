@@ -1,4 +1,4 @@
-"""Batches of tags in compiled calls: the numbers of the general way, to the last bit."""
+"""Batches of tags and entropies in compiled calls: the bits of the general way."""
 
 from dataclasses import replace
 
@@ -9,7 +9,8 @@ from partita.features.base import JoinedFeatures
 from partita.features.chains import tag_features
 from partita.features.matrix import FixedScores
 from partita.features.pairs import Pairs
-from partita.objectives import Entropy, Likelihood
+from partita.objectives import Entropy, Likelihood, ramp
+from partita.objectives.entropies import RenyiEntropy
 from partita.training.corpus import MemoryCorpus
 from partita.training.optimisers import Adam, CorpusProblem
 from partita.training.penalties import Penalty
@@ -87,11 +88,52 @@ def test_the_same_bits_as_the_general_way(kind, n_shards, n_threads, monkeypatch
     assert quick.value(weights) == slow.value(weights) == loss
 
 
-@pytest.mark.parametrize("n_shards", [1, 10])
-def test_what_would_underflow_goes_the_general_way(n_shards):
-    quick, slow, weights = both_ways(
-        chain_batches(60, 4), Likelihood(), scale=1000.0, n_shards=n_shards, n_threads=2
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("some", [slice(None), slice(0, None, 3)])
+@pytest.mark.parametrize(("n_shards", "n_threads"), [(1, 1), (3, 2), (10, 2)])
+def test_the_same_bits_with_entropy(kind, some, n_shards, n_threads, monkeypatch):
+    """Of all batches; and of batches with tags and of some that have none."""
+    monkeypatch.setattr("partita.features.pairs.ENOUGH", 0.5)
+    batches = [KINDS[kind](batch) for batch in chain_batches(60, 4)]
+    for number in range(len(batches))[some]:
+        tags = batches[number].targets if some.step is None else {}
+        batches[number] = replace(batches[number], targets={**tags, "Entropy": None})
+    objective = 0.7 * Likelihood() + -0.3 * Entropy()
+    quick, slow, weights = both_ways(batches, objective, n_shards=n_shards, n_threads=n_threads)
+    assert all(is_tagged(quick))
+    loss, gradient = quick.value_and_gradient(weights)
+    expected_loss, expected = slow.value_and_gradient(weights)
+    assert loss == expected_loss
+    np.testing.assert_array_equal(gradient, expected)
+    assert np.abs(gradient).max() > 0.1
+    assert quick.value(weights) == slow.value(weights) == pytest.approx(loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("switched_off", ["Likelihood", "Entropy"])
+def test_a_term_that_is_switched_off_for_some_iterations(switched_off):
+    batches = chain_batches(60, 4, terms=("Likelihood", "Entropy"))
+    weights_of_terms = {"Likelihood": 1.0, "Entropy": 0.5} | {switched_off: ramp(0.5, over=1)}
+    objective = (
+        weights_of_terms["Likelihood"] * Likelihood() + weights_of_terms["Entropy"] * Entropy()
     )
+    quick, slow, weights = both_ways(batches, objective, n_threads=2)
+    assert all(is_tagged(quick))
+    for iteration in range(2):
+        found = quick.value_and_gradient(weights, iteration)
+        expected = slow.value_and_gradient(weights, iteration)
+        assert found[0] == expected[0]
+        np.testing.assert_array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("n_shards", [1, 10])
+@pytest.mark.parametrize("terms", [("Likelihood",), ("Likelihood", "Entropy")])
+def test_what_would_underflow_goes_the_general_way(n_shards, terms):
+    batches = chain_batches(60, 4, terms=terms)
+    objective = Likelihood() if len(terms) == 1 else Likelihood() + Entropy()
+    quick, slow, weights = both_ways(
+        batches, objective, scale=1000.0, n_shards=n_shards, n_threads=2
+    )
+    assert all(is_tagged(quick))
     loss, gradient = quick.value_and_gradient(weights)
     expected_loss, expected = slow.value_and_gradient(weights)
     assert loss == expected_loss
@@ -160,15 +202,21 @@ def test_which_batches_it_is_for(monkeypatch):
     batches = chain_batches(60, 4)
     weighted = [replace(each, sample_weights=np.ones(4)) for each in batches]
     shared = chain_batches(60, 4, terms=("Likelihood", "Entropy"))
+    twice = [replace(each, targets={**each.targets, "Entropy2": None}) for each in shared]
+    costly = [replace(each, targets={**each.targets, "RenyiEntropy": None}) for each in shared]
     assert not any(is_tagged(MemoryCorpus(Likelihood(), weighted)))
-    assert not any(is_tagged(MemoryCorpus(Likelihood() + Entropy(), shared)))
+    assert not any(is_tagged(MemoryCorpus(Likelihood() + Entropy() + Entropy(), twice)))
+    third = 0.1 * RenyiEntropy(2.0)
+    assert not any(is_tagged(MemoryCorpus(Likelihood() + Entropy() + third, costly)))
     assert not any(is_tagged(MemoryCorpus(Likelihood(), batches[: ENOUGH - 1])))
     unlabelled = chain_batches(60, 4, terms=("Entropy",))
-    mixed = MemoryCorpus(Likelihood() + Entropy(), batches + unlabelled)
+    assert all(is_tagged(MemoryCorpus(Likelihood() + Entropy(), batches + unlabelled)))
+    objective = Likelihood() + RenyiEntropy(2.0).named("Entropy")
+    mixed = MemoryCorpus(objective, batches + unlabelled)
     assert is_tagged(mixed) == [True] * len(batches) + [False] * len(unlabelled)
     for kind in ("rows", "pairs in rows"):
         both = [KINDS[kind](batch) for batch in unlabelled + batches]
-        quick, slow, weights = both_ways(both, Likelihood() + Entropy(), n_threads=2)
+        quick, slow, weights = both_ways(both, objective, n_threads=2)
         found, expected = quick.value_and_gradient(weights), slow.value_and_gradient(weights)
         assert found[0] == expected[0]
         np.testing.assert_array_equal(found[1], expected[1])

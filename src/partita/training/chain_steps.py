@@ -19,7 +19,7 @@ from partita.kernels.weights import updates
 from partita.structures.chains import Chains
 from partita.training.batches import Batch
 from partita.training.support import BatchColumns
-from partita.training.tagged_batches import losses_of, room_for, tagged
+from partita.training.tagged_batches import losses_of, room_of, tagged
 from partita.training.threads import Helpers
 
 Plan = Sequence[tuple[Sequence[int], updates.Update]]
@@ -147,4 +147,6 @@ class ChainPass:
 def _room(batches: Sequence[kernels.ChainBatch]) -> kernels.StepRoom:
     """Room for the largest of some batches."""
     n_chunks = max(len(batch.chunks) for batch in batches)
-    return kernels.StepRoom(room_for([batch.tagged for batch in batches]), np.empty(n_chunks))
+    return kernels.StepRoom(
+        room_of([batch.tagged for batch in batches], has_entropy=False), np.empty(n_chunks)
+    )

@@ -1,4 +1,4 @@
-"""Batches of sentences with tags whose likelihood and gradient are a compiled call.
+"""Batches of sentences whose likelihood, or entropy, and gradient are a compiled call.
 
 What Python does for each batch takes as long as a third of the work, and threads do it in turn.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partita.arrays import FloatArray, IntArray
+from partita.arrays import Array, FloatArray, IntArray
 from partita.distribution.linear_chain import LinearChain
 from partita.features.base import JoinedFeatures
 from partita.features.chains import tag_maps
@@ -16,6 +16,7 @@ from partita.features.pairs import PairFeatures, PairOccurrences
 from partita.kernels.simd.eight import EIGHT
 from partita.kernels.weights import tagged as kernels
 from partita.objectives.base import Objective
+from partita.objectives.entropies import Entropy
 from partita.objectives.likelihood import Likelihood
 from partita.objectives.targets import Counts
 from partita.structures.chains import Chains
@@ -34,26 +35,30 @@ class TaggedBatch:
     """A batch that gives the same sums as itself, to the last bit, in less time."""
 
     batch: Batch
-    name: str
-    """Of its only term."""
+    likelihood: str
+    """The names of its terms; empty where it has none."""
+    entropy: str
     tagged: kernels.Tagged
     no_pairs: IntArray
     """Weights that no feature has, whose gradient the caller sets to 0: see `Pairs.zeros`."""
 
     @classmethod
     def of(cls, batch: Batch, objectives: Mapping[str, Objective]) -> "TaggedBatch | Batch":
-        """The batch itself where tags are not all that it learns from."""
-        names = [name for name in batch.targets if name in objectives]
-        if len(names) != 1 or type(objectives[names[0]]) is not Likelihood:
+        """The batch itself where it learns from more than tags and entropy."""
+        names = {type(objectives[name]): name for name in batch.targets if name in objectives}
+        likelihood, entropy = names.get(Likelihood, ""), names.get(Entropy, "")
+        known = {name for name in (likelihood, entropy) if name}
+        if not known or batch.targets.keys() != known:
             return batch
-        chains = batch.structures
-        pieces = np.array([0, chains.n_sentences], dtype=np.int64)
-        found = tagged(batch, names[0], pieces)
+        if entropy and batch.targets[entropy] is not None:
+            return batch
+        pieces = np.array([0, batch.structures.n_sentences], dtype=np.int64)
+        found = tagged(batch, likelihood, pieces)
         if found is None:
             return batch
         words = batch.features.maps[0] if isinstance(batch.features, JoinedFeatures) else None
         no_pairs = words.pairs.zeros if isinstance(words, PairFeatures) else _NO_PLACES
-        return cls(batch, names[0], found, no_pairs)
+        return cls(batch, likelihood, entropy, found, no_pairs)
 
     def sums(
         self,
@@ -62,13 +67,12 @@ class TaggedBatch:
         slopes: Mapping[str, FloatArray] | None,
     ) -> tuple[dict[str, FloatArray], FloatArray | None]:
         """As `Batch.sums`."""
-        if slopes is None or self.name not in objectives:
-            return self.batch.sums(weights, objectives, slopes)
-        room = room_for([self.tagged])
-        slope = float(slopes[self.name][0])
-        if not kernels.learn(self.tagged, True, False, weights, slope, room, _NOTHING):
-            return self.batch.sums(weights, objectives, slopes)
-        return {self.name: losses_of(self.tagged, room).sum(keepdims=True)}, room.gradient
+        if slopes is not None:
+            room = room_for([self])
+            found = self._learnt(weights, objectives, slopes, room, _NOTHING, adds=False)
+            if found is not None:
+                return found, room.gradient
+        return self.batch.sums(weights, objectives, slopes)
 
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
         """As `Batch.add_gradient`, but for weights that no feature has."""
@@ -84,13 +88,41 @@ class TaggedBatch:
         out: FloatArray,
     ) -> dict[str, FloatArray]:
         """The statistics of `sums`; adds its gradient, too, in the same call."""
-        if self.name in objectives:
-            slope = float(slopes[self.name][0])
-            if kernels.learn(self.tagged, True, True, weights, slope, room, out):
-                return {self.name: losses_of(self.tagged, room).sum(keepdims=True)}
+        found = self._learnt(weights, objectives, slopes, room, out, adds=True)
+        if found is not None:
+            return found
         statistics, gradient = self.batch.sums(weights, objectives, slopes)
         if gradient is not None:
             self.batch.add_gradient(gradient, out)
+        return statistics
+
+    def _learnt(
+        self,
+        weights: FloatArray,
+        objectives: Mapping[str, Objective],
+        slopes: Mapping[str, FloatArray],
+        room: kernels.TaggedRoom,
+        out: FloatArray,
+        *,
+        adds: bool,
+    ) -> dict[str, FloatArray] | None:
+        """Statistics, with the gradient by the scores in `room`; None where the kernel gave up."""
+        has_target, has_entropy = self.likelihood in objectives, self.entropy in objectives
+        slope = float(slopes[self.likelihood][0]) if has_target else 0.0
+        statistics: dict[str, FloatArray] = {}
+        if has_entropy:
+            both = kernels.Slopes(has_target, slope, float(slopes[self.entropy][0]))
+            if not kernels.learn_with_entropy(self.tagged, adds, weights, both, room, out):
+                return None
+            entropies = room.entropies[: self.batch.structures.n_sentences]
+            # As `distribution.entropies`: rounding may leave less than nothing.
+            statistics[self.entropy] = np.maximum(entropies, 0.0).sum(keepdims=True)
+        elif not has_target or not kernels.learn(
+            self.tagged, True, adds, weights, slope, room, out
+        ):
+            return None
+        if has_target:
+            statistics[self.likelihood] = losses_of(self.tagged, room).sum(keepdims=True)
         return statistics
 
 
@@ -98,17 +130,22 @@ AnyBatch = Batch | TaggedBatch
 
 
 def tagged(batch: Batch, name: str, pieces: IntArray) -> kernels.Tagged | None:
-    """A batch in pieces as the kernel wants it; None where the kernel is not for it."""
+    """A batch in pieces as the kernel wants it; None where the kernel is not for it.
+
+    `name` is that of its likelihood; empty where no tags are to be learnt from.
+    """
     chains, target = batch.structures, batch.targets.get(name)
     if type(batch) is not Batch:  # which may do more
         return None
     if not (batch.distribution is LinearChain and type(chains) is Chains and chains.shared):
         return None
     maps = tag_maps(chains, batch.features)
-    is_plain = batch.sample_weights is None and len(batch.targets) == 1
-    if maps is None or not is_plain or type(target) is not Counts:
+    if maps is None or batch.sample_weights is not None:
         return None
-    target.check(chains)
+    if name:
+        if type(target) is not Counts:
+            return None
+        target.check(chains)
     words, fixed = maps
     pairs = words if isinstance(words, PairFeatures) else None
     rows = words.rows if isinstance(words, PairFeatures) else words
@@ -133,15 +170,26 @@ def tagged(batch: Batch, name: str, pieces: IntArray) -> kernels.Tagged | None:
         fixed_parts,
         fixed_scores,
         np.searchsorted(fixed_parts, chains.part_offsets[pieces]),
-        target.parts,
-        target.values,
-        target.sentences,
-        np.searchsorted(target.sentences, pieces),
+        *_target_of(target, pieces),
     )
 
 
-def room_for(batches: Sequence[kernels.Tagged]) -> kernels.TaggedRoom:
+def _target_of(target: Counts | None, pieces: IntArray) -> tuple[Array, ...]:
+    """Its parts, and where those of each piece begin; none at all where there is no target."""
+    if target is None:
+        return _NO_PLACES, _NOTHING, _NO_PLACES, np.zeros(len(pieces), dtype=np.int64)
+    ends = np.searchsorted(target.sentences, pieces)
+    return target.parts, target.values, target.sentences, ends
+
+
+def room_for(batches: Sequence[TaggedBatch]) -> kernels.TaggedRoom:
     """Room for the largest of some batches."""
+    has_entropy = any(batch.entropy for batch in batches)
+    return room_of([batch.tagged for batch in batches], has_entropy=has_entropy)
+
+
+def room_of(batches: Sequence[kernels.Tagged], *, has_entropy: bool) -> kernels.TaggedRoom:
+    """The same, of what kernels are given."""
     n_parts = max(int(batch.part_offsets[-1]) for batch in batches)
     n_sentences = max(len(batch.part_offsets) - 1 for batch in batches)
     n_pieces = max(len(batch.pieces) - 1 for batch in batches)
@@ -153,11 +201,21 @@ def room_for(batches: Sequence[kernels.Tagged]) -> kernels.TaggedRoom:
         is_safe=np.empty(n_sentences, dtype=np.bool_),
         members=np.empty(n_sentences * EIGHT, dtype=np.int64),
         cells=np.empty(n_sentences + n_pieces, dtype=np.int64),
+        entropies=np.empty(n_sentences if has_entropy else 0),
+        entropy_gradient=np.empty(n_parts if has_entropy else 0),
     )
 
 
 _NO_ROOM = kernels.TaggedRoom(
-    *(_NOTHING, _NOTHING, _NOTHING, _NOTHING), np.zeros(0, np.bool_), _NO_PLACES, _NO_PLACES
+    scores=_NOTHING,
+    gradient=_NOTHING,
+    log_partition=_NOTHING,
+    target_scores=_NOTHING,
+    is_safe=np.zeros(0, np.bool_),
+    members=_NO_PLACES,
+    cells=_NO_PLACES,
+    entropies=_NOTHING,
+    entropy_gradient=_NOTHING,
 )
 
 

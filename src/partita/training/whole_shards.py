@@ -32,7 +32,7 @@ MANY = 8
 def are_for_whole_shards(
     batches: Sequence[AnyBatch], request: Request, n_shards: int, n_threads: int
 ) -> TypeGuard[Sequence[TaggedBatch]]:
-    """Whether a gradient is wanted, of tags alone, and there are shards for all threads."""
+    """Whether a gradient is wanted, of tags and entropy, and there are shards for all threads."""
     return (
         request.slopes is not None
         and (n_shards % n_threads == 0 or n_shards >= MANY * n_threads)
@@ -96,7 +96,7 @@ class _Shards(SharedWork):
         weights, objectives = self._request.weights, self._request.objectives
         gradient = SPARE.vector(len(weights))
         gradient.fill(0.0)
-        room = room_for([batch.tagged for batch in batches])
+        room = room_for(batches)
         statistics = []
         for batch in batches:
             if self._stopped:

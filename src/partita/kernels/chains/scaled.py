@@ -83,16 +83,14 @@ def largest_scores(scores, places, n_tags, shift, ends):
 
 
 @borrowing
-def forward_word(scores, rows, n_tags, shift, inverse, sums, messages, alpha, ratio, values, cell):
-    """Ratio and alpha of a word; returns c. Fills values = unary - shift unless it is None."""
+def forward_word(scores, rows, n_tags, shift, inverse, sums, messages, alpha, ratio):
+    """Ratio and alpha of a word; returns c."""
     read_row(scores, rows, n_tags, messages, ratio)
     total = all_eight(0.0)
     for j in range(0, n_tags * EIGHT, EIGHT):
         value = load_eight(messages, ratio + j) - shift
         prefetch_to_write(messages, ratio + j + n_tags * EIGHT)
         prefetch_to_write(messages, alpha + j + n_tags * EIGHT)
-        if values is not None:
-            store_eight(values, cell + j, select(value > -np.inf, value, 0.0))
         value = exponential(value) * inverse
         store_eight(messages, ratio + j, value)
         value = value * load_eight(sums, j)
@@ -102,9 +100,7 @@ def forward_word(scores, rows, n_tags, shift, inverse, sums, messages, alpha, ra
 
 
 @lent
-def forward(
-    scores, places, alpha, third, n_tags, table, shift, ends, messages, values, scale, sums
-):
+def forward(scores, places, alpha, third, n_tags, table, shift, ends, messages, scale, sums):
     """Forward messages of a group; scale[t, lane] = c, 1 behind the end of a sentence."""
     width, inverse = n_tags * EIGHT, all_eight(1.0)
     for j in range(0, table_stride(n_tags) * EIGHT, EIGHT):
@@ -119,7 +115,7 @@ def forward(
         is_word = lengths > float(t)
         total = forward_word(
             scores, rows_of(places, t, n_tags), n_tags, shifts, select(is_word, inverse, 0.0),
-            sums, messages, alpha + row, alpha + row + 2 * third, values, row,
+            sums, messages, alpha + row, alpha + row + 2 * third,
         )  # fmt: skip
         total = select(is_word, total, 1.0)
         store_eight(scale, t * EIGHT, total)
@@ -185,13 +181,11 @@ def log_scale(scale, at, n_words):
 @lent
 def one_group(
     scores, places, alpha, third, n_tags, matrix, transposed, table_shift, members, first,
-    messages, values, scale, sums, room, shift, ends, limits, is_safe, log_partition, out,
+    messages, scale, sums, room, shift, ends, limits, is_safe, log_partition, out,
 ):  # fmt: skip
-    """Everything for a group, whose sentences are members[first:]; leaves sum log c in `limits`."""
+    """Everything for a group, whose sentences are members[first:]."""
     largest_scores(scores, places, n_tags, shift, ends)
-    forward(
-        scores, places, alpha, third, n_tags, matrix, shift, ends, messages, values, scale, sums
-    )
+    forward(scores, places, alpha, third, n_tags, matrix, shift, ends, messages, scale, sums)
     backward(places, alpha, third, n_tags, transposed, ends, messages, scale, sums, limits, out)
     tables, lengths = tables_of(places, n_tags), places[1]
     pair_sums(
@@ -203,7 +197,6 @@ def one_group(
         taken_out = lengths[k] * shift[k] + (lengths[k] - 1) * table_shift
         log_partition[members[first + k]] = total + taken_out
         is_safe[members[first + k]] = total > -np.inf and limits[k] < SAFE
-        limits[k] = total
 
 
 @kernel
@@ -233,7 +226,7 @@ def marginals(
         previous = table
         one_group(
             scores, places, cells[group], third, n_tags, matrix, transposed, table_shift,
-            members, group * EIGHT, messages, None, scale, sums, room, shift, ends, limits,
-            is_safe, log_partition, out,
+            members, group * EIGHT, messages, scale, sums, room, shift, ends, limits, is_safe,
+            log_partition, out,
         )  # fmt: skip
     return n_groups, messages

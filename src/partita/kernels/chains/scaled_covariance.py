@@ -174,10 +174,10 @@ def expectations(places, alpha, third, n_tags, messages, values, before, margina
 
 @borrowing
 def right_word(
-    rows, n_tags, sums, messages, alpha, third, values, before, cell, marginals, expected,
-    sign, right, out,
+    rows, n_tags, sums, messages, alpha, third, values, before, cell, marginals, expected, right,
+    out,
 ):  # fmt: skip
-    """right of a word, and its part of the product, times `sign`."""
+    """right of a word, and its part of the product."""
     # First p, then what becomes of it.
     read_row(marginals, rows, n_tags, right, cell)
     for j in range(0, n_tags * EIGHT, EIGHT):
@@ -187,18 +187,18 @@ def right_word(
         moved = load_eight(messages, inside + 2 * third) * behind
         store_eight(right, cell + j, fma(gain, value, moved))
         moving = fma(gain, load_eight(before, cell + j), load_eight(messages, inside) * behind)
-        store_eight(sums, j, fma(p, value - expected, moving) * sign)
+        store_eight(sums, j, fma(p, value - expected, moving))
     write_row(sums, 0, n_tags, out, rows)
 
 
 @lent
 def right_messages(
     places, alpha, third, n_tags, transposed, moved, is_shared, messages, values, stills, sums,
-    before, marginals, expected, sign, right, out,
+    before, marginals, expected, right, out,
 ):  # fmt: skip
     """behind[t] = M right[t+1] + (M V) gain[t+1]; right[t] = gain[t] v[t] + ratio[t] behind[t].
 
-    And the product for tags, times `sign`; from the last word to the first, as in `backward`.
+    And the product for tags; from the last word to the first, as in `backward`.
     """
     width, still = n_tags * EIGHT, table_stride(n_tags) * EIGHT
     most, middle, lone = places[1][EIGHT - 1], load_eight(expected, 0), is_lone(places)
@@ -213,38 +213,8 @@ def right_messages(
         ask_for_words(marginals, rows_of(places, max(t - N_AHEAD, 0), n_tags), n_tags)
         right_word(
             rows_of(places, t, n_tags), n_tags, sums, messages, alpha + row, third, values,
-            before, row, marginals, middle, sign, right, out,
+            before, row, marginals, middle, right, out,
         )  # fmt: skip
-
-
-@lent
-def move_group(
-    places, alpha, third, n_tags, matrix, transposed, moved, moved_transposed, is_shared,
-    messages, values, stills, sums, before, left, right, marginals, expected, sign, out,
-):  # fmt: skip
-    """Messages that move, and the product for tags, times `sign`, of a group; fills E."""
-    left_messages(
-        places, alpha, third, n_tags, matrix, moved, is_shared, messages, values, stills, sums,
-        before, left,
-    )  # fmt: skip
-    expectations(places, alpha, third, n_tags, messages, values, before, marginals, expected)
-    right_messages(
-        places, alpha, third, n_tags, transposed, moved_transposed, is_shared, messages, values,
-        stills, sums, before, marginals, expected, sign, right, out,
-    )  # fmt: skip
-
-
-@lent
-def moved_tables(
-    places, alpha, third, n_tags, matrix, direction, direction_at, messages, left, right,
-    marginals, expected, room, out,
-):  # fmt: skip
-    """The product for the transitions of a group; direction_at says where V of each lane begins."""
-    pair_sums(
-        left, 0, messages, alpha + third, messages, alpha, right, 0, places[1][EIGHT - 1] - 1,
-        n_tags, matrix, tables_of(places, n_tags), direction, direction_at, marginals, expected,
-        is_lone(places), room, out,
-    )  # fmt: skip
 
 
 @kernel
@@ -277,14 +247,20 @@ def product(
             moved_table(matrix, direction, table, n_tags, moved, moved_transposed)
         previous = table
         read_direction(direction, places, n_tags, values)
-        move_group(
-            places, alpha, third, n_tags, matrix, transposed, moved, moved_transposed, is_shared,
-            messages, values, stills, sums, before, left, right, marginals, expected, 1.0, out,
+        left_messages(
+            places, alpha, third, n_tags, matrix, moved, is_shared, messages, values, stills, sums,
+            before, left,
+        )  # fmt: skip
+        expectations(places, alpha, third, n_tags, messages, values, before, marginals, expected)
+        right_messages(
+            places, alpha, third, n_tags, transposed, moved_transposed, is_shared, messages,
+            values, stills, sums, before, marginals, expected, right, out,
         )  # fmt: skip
         if is_shared:
             # All from one place, which stays in the cache.
             tables = table, table, table, table, table, table, table, table
-        moved_tables(
-            places, alpha, third, n_tags, matrix, direction, tables, messages, left, right,
-            marginals, expected, room, out,
+        pair_sums(
+            left, 0, messages, alpha + third, messages, alpha, right, 0, places[1][EIGHT - 1] - 1,
+            n_tags, matrix, tables_of(places, n_tags), direction, tables, marginals, expected,
+            is_lone(places), room, out,
         )  # fmt: skip

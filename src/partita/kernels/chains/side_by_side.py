@@ -29,9 +29,11 @@ def groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells
     """The sentences eight by eight, in the given order, those of a group with equal transitions.
 
     Fills members[8 * group + lane], and where messages start, cells[group], and the end. Returns
-    the number of groups.
+    the number of groups. What is left over by eight goes into the first, since sentences come by
+    length: the longest would leave more lanes empty.
     """
     n_table, n_groups, n_free = n_tags * n_tags, 0, 0
+    n_over = len(by_length) % EIGHT
     cells[0] = 0
     for sentence in by_length:
         table = part_offsets[sentence + 1] - n_table
@@ -44,6 +46,8 @@ def groups(scores, part_offsets, word_offsets, n_tags, by_length, members, cells
         for place in range(EIGHT * n_groups - n_free, EIGHT * n_groups):
             members[place] = sentence
         n_free -= 1
+        if n_groups == 1 and EIGHT - n_free == n_over:
+            n_free = 0
         # Sentences come by length: this one is the longest of its group so far.
         n_words = word_offsets[sentence + 1] - word_offsets[sentence]
         cells[n_groups] = cells[n_groups - 1] + n_words * n_tags * EIGHT

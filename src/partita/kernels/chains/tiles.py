@@ -25,19 +25,27 @@ from partita.kernels.simd.prefetch import prefetch, prefetch_to_write
 from partita.kernels.simd.sums import (
     IS_LONG,
     N_COLUMNS,
+    N_MOVING_COLUMNS,
     REGISTER,
     SIDE,
+    SMALL_SIDE,
     add_columns,
     add_square,
+    add_squares,
     load_columns,
     store_columns,
     store_square,
+    store_squares,
     zero_columns,
+    zero_moving_columns,
     zero_square,
+    zero_squares,
 )
 
 N_ROWS_TOGETHER = 2 * SIDE if IS_LONG else 3 * SIDE
 """Messages of so many tags, of all words of a group, stay in the first cache."""
+N_MOVING_TOGETHER = 9 if IS_LONG else 8
+"""The same where messages move: whole squares of the small side."""
 OVERRUN = SIDE * EIGHT
 """Numbers behind the last message that a square may reach where tags are few; nothing comes of it.
 """
@@ -103,6 +111,34 @@ def messages_times_table(messages, at, table, start, start_at, n_tags, lone, out
         store_columns(out, to + first * EIGHT, sums)
 
 
+@borrowing
+def messages_times_tables(
+    messages, at, moving, moving_at, table, moved, n_tags, lone, stills, out, moving_out
+):
+    """out[j] = sum_i messages[at + i] table[i, j], and the same differentiated.
+
+    moving_out[j] = sum_i messages[at + i] moved[i, j] + moving[moving_at + i] table[i, j]. `stills`
+    is room for the first half of it.
+    """
+    if lone and n_tags >= EIGHT:
+        lone_times_table(messages, at, table, None, 0, n_tags, out, 0)
+        lone_times_table(messages, at, moved, None, 0, n_tags, stills, 0)
+        lone_times_table(moving, moving_at, table, stills, 0, n_tags, moving_out, 0)
+        return
+    stride, further = table_stride(n_tags), moving_at - at
+    for column in range(0, n_tags, N_MOVING_COLUMNS):
+        first = min(column, stride - N_MOVING_COLUMNS)
+        cell, sums, moving_sums = first, zero_moving_columns(), zero_moving_columns()
+        for k in range(at, at + n_tags * EIGHT, EIGHT):
+            message = load_eight(messages, k)
+            sums = add_columns(sums, message, table, cell)
+            moving_sums = add_columns(moving_sums, message, moved, cell)
+            moving_sums = add_columns(moving_sums, load_eight(moving, k + further), table, cell)
+            cell += stride
+        store_columns(out, first * EIGHT, sums)
+        store_columns(moving_out, first * EIGHT, moving_sums)
+
+
 @lent
 def pair_sums(
     left, left_at, right, right_at, still, still_at, moving, moving_at, n_terms, n_tags,
@@ -150,6 +186,69 @@ def pair_sums(
 def room_for_pairs(n_tags):
     """How many numbers `pair_sums` has to keep."""
     return (min(n_tags, N_ROWS_TOGETHER) + 2 * SIDE - 2) * max(n_tags, SIDE) * EIGHT
+
+
+@lent
+def moving_pair_sums(
+    messages, alpha, gain, left, right, n_terms, n_tags, matrix, values, tables, expected, lone,
+    room, moving_room, marginals, out,
+):  # fmt: skip
+    """p[i, j] = M[i, j] sum_t alpha[t, i] gain[t+1, j] to the tables of the sentences in marginals.
+
+    And to those in `out` (E - V) p - M sum_t left[t, i] gain[t+1, j] + alpha[t, i] right[t+1, j].
+    """
+    most, n_different = max(n_tags, SIDE), REGISTER if lone else EIGHT
+    width, row_width = n_tags * EIGHT, most * EIGHT
+    for top in range(0, n_tags, N_MOVING_TOGETHER):
+        end = min(top + N_MOVING_TOGETHER, n_tags)
+        for column in range(0, n_tags, SMALL_SIDE):
+            j = min(column, most - SMALL_SIDE)
+            before = j * EIGHT + width
+            for row in range(top, end, SMALL_SIDE):
+                i = min(row, most - SMALL_SIDE)
+                at, to = i * EIGHT, (i - top + SIDE - 1) * row_width + j * EIGHT
+                for lanes in range(0, n_different, REGISTER):
+                    sums = zero_squares()
+                    for t in range(lanes, lanes + n_terms * width, width):
+                        sums = add_squares(
+                            sums, messages, alpha + at + t, messages, gain + before + t,
+                            left, at + t, right, before + t,
+                        )  # fmt: skip
+                    store_squares(room, moving_room, to + lanes, row_width, sums)
+                    if n_different < EIGHT:
+                        store_squares(room, moving_room, to + REGISTER, row_width, sums)
+        for i in range(top, end):
+            write_moving_products(
+                room, moving_room, (i - top + SIDE - 1) * row_width, matrix, values, i, n_tags,
+                expected, tables, marginals, out,
+            )  # fmt: skip
+
+
+@borrowing
+def write_moving_products(
+    sums, moving, first, matrix, values, i, n_tags, expected, tables, marginals, out
+):
+    """A row of p = M times its sums, and of (E - V) p - M times those that move, to all tables."""
+    cell, place, whole = i * table_stride(n_tags), i * n_tags, n_in_squares(n_tags)
+    for begin in range(0, whole, EIGHT):
+        j = min(begin, whole - EIGHT)
+        weights, value, k = load_eight(matrix, cell + j), load_eight(values, place + j), place + j
+        still, moved = load_lanes(sums, first + j * EIGHT), load_lanes(moving, first + j * EIGHT)
+        for lane in range(EIGHT):
+            table = tables[lane] + k
+            prefetch_to_write(marginals, table + n_tags)
+            prefetch_to_write(out, table + n_tags)
+            p = still[lane] * weights
+            store_eight(marginals, table, p)
+            p = p * (spread_eight(expected, lane) - value) - moved[lane] * weights
+            store_eight(out, table, p)
+    for j in range(whole, n_tags):
+        weight = spread_eight(matrix, cell + j)
+        p = load_eight(sums, first + j * EIGHT) * weight
+        scatter_eight(marginals, tables, place + j, p)
+        p = p * (load_eight(expected, 0) - values[place + j])
+        p = p - load_eight(moving, first + j * EIGHT) * weight
+        scatter_eight(out, tables, place + j, p)
 
 
 @borrowing

@@ -7,6 +7,8 @@ there have to be more sums than numbers that are read for them. Kept code is of 
 keeps it by its features.
 """
 
+from functools import partial
+
 import numba
 import numpy as np
 from llvmlite import ir
@@ -45,19 +47,31 @@ REGISTER = EIGHT if IS_LONG else N_LANES
 """Doubles in a register."""
 N_COLUMNS = 9 if IS_LONG else 5
 """Sums of eight lanes in a row of columns."""
+N_MOVING_COLUMNS = 9 if IS_LONG else 3
+"""The same for two rows at a time."""
 SIDE = 5 if IS_LONG else 3
 """Sums of a register along a side of a square."""
+SMALL_SIDE = 3 if IS_LONG else 2
+"""The same for two squares at a time."""
 
 _load = load_eight if IS_LONG else load
 _store = store_eight if IS_LONG else store
 _spread = all_eight if IS_LONG else broadcast
 _COLUMNS = types.UniTuple(WIDE, N_COLUMNS)
+_MOVING_COLUMNS = types.UniTuple(WIDE, N_MOVING_COLUMNS)
 _SQUARE = types.UniTuple(WIDE if IS_LONG else LANES, SIDE * SIDE)
+_N_SMALL = SMALL_SIDE * SMALL_SIDE
+_SQUARES = types.UniTuple(WIDE if IS_LONG else LANES, 2 * _N_SMALL)
 
 
 def zero_columns():
     """Sums of columns before the first term."""
     return (all_eight(0.0),) * N_COLUMNS
+
+
+def zero_moving_columns():
+    """Sums of one of two rows of columns before the first term."""
+    return (all_eight(0.0),) * N_MOVING_COLUMNS
 
 
 def load_columns(array, index):
@@ -67,13 +81,13 @@ def load_columns(array, index):
 
 def add_columns(sums, value, array, index):
     """sums[k] + value * array[index + k], unchecked."""
-    return tuple(fma(spread_eight(array, index + k), value, sums[k]) for k in range(N_COLUMNS))
+    return tuple(fma(spread_eight(array, index + k), value, each) for k, each in enumerate(sums))
 
 
 def store_columns(array, index, sums):
     """Write sums of columns from flat position `index` on, unchecked."""
-    for k in range(N_COLUMNS):
-        store_eight(array, index + k * EIGHT, sums[k])
+    for k, each in enumerate(sums):
+        store_eight(array, index + k * EIGHT, each)
 
 
 def zero_square():
@@ -97,6 +111,51 @@ def store_square(array, index, width, sums):
         _store(array, index + k // SIDE * width + k % SIDE * EIGHT, sums[k])
 
 
+def zero_squares():
+    """Sums of two squares before the first term."""
+    return (_spread(0.0),) * len(_SQUARES)
+
+
+def add_squares(sums, left, at, right, behind, moved_left, moved_at, moved_right, moved_behind):
+    """To one square what `add_square` adds, to the other its derivative, unchecked.
+
+    left[i] * right[j], and moved_left[i] * right[j] + left[i] * moved_right[j]; every register is
+    read once.
+    """
+    rows, moved_rows, columns, moved_columns = (
+        [_load(array, place + k * EIGHT) for k in range(SMALL_SIDE)]
+        for array, place in (
+            (left, at),
+            (moved_left, moved_at),
+            (right, behind),
+            (moved_right, moved_behind),
+        )
+    )
+    with np.errstate(all="ignore"):
+        return _with_products(sums, fma, rows, moved_rows, columns, moved_columns)
+
+
+def _with_products(sums, add, rows, moved_rows, columns, moved_columns):
+    """Both squares after a term."""
+    first, second = list(sums[:_N_SMALL]), list(sums[_N_SMALL:])
+    places = [(i, j) for i in range(SMALL_SIDE) for j in range(SMALL_SIDE)]
+    for k, (i, j) in enumerate(places):
+        first[k] = add(rows[i], columns[j], first[k])
+        second[k] = add(rows[i], moved_columns[j], second[k])
+    # Afterwards, since the same sum is ready for its next term only some cycles later.
+    for k, (i, j) in enumerate(places):
+        second[k] = add(moved_rows[i], columns[j], second[k])
+    return (*first, *second)
+
+
+def store_squares(array, moved, index, width, sums):
+    """Write both squares from flat position `index` on to an array each, as `store_square` does."""
+    for k in range(_N_SMALL):
+        place = index + k // SMALL_SIDE * width + k % SMALL_SIDE * EIGHT
+        _store(array, place, sums[k])
+        _store(moved, place, sums[_N_SMALL + k])
+
+
 # How Numba compiles them.
 
 
@@ -108,7 +167,17 @@ def _emit_zeros(builder, kind, vector):
 _LONG = ir.VectorType(ir.DoubleType(), EIGHT)
 _VECTOR = ir.VectorType(ir.DoubleType(), REGISTER)
 define(zero_columns, lambda builder: _emit_zeros(builder, _COLUMNS, _LONG), [signature(_COLUMNS)])
+define(
+    zero_moving_columns,
+    lambda builder: _emit_zeros(builder, _MOVING_COLUMNS, _LONG),
+    [signature(_MOVING_COLUMNS)],
+)
 define(zero_square, lambda builder: _emit_zeros(builder, _SQUARE, _VECTOR), [signature(_SQUARE)])
+define(zero_squares, lambda builder: _emit_zeros(builder, _SQUARES, _VECTOR), [signature(_SQUARES)])
+
+
+def _are_columns(kind):
+    return kind in (_COLUMNS, _MOVING_COLUMNS)
 
 
 def _are_whole(*kinds):
@@ -128,7 +197,7 @@ def _type_load(context):
 def _type_add_columns(context):
     def typer(sums, value, array, index):
         check_array(array)
-        return _COLUMNS if sums == _COLUMNS and value is WIDE and _are_whole(index) else None
+        return sums if _are_columns(sums) and value is WIDE and _are_whole(index) else None
 
     return typer
 
@@ -137,7 +206,7 @@ def _type_add_columns(context):
 def _type_store_columns(context):
     def typer(array, index, sums):
         check_array(array)
-        accepted = sums == _COLUMNS and array.mutable and _are_whole(index)
+        accepted = _are_columns(sums) and array.mutable and _are_whole(index)
         return types.void if accepted else None
 
     return typer
@@ -159,6 +228,28 @@ def _type_store_square(context):
         check_array(array)
         accepted = sums == _SQUARE and array.mutable and _are_whole(index, width)
         return types.void if accepted else None
+
+    return typer
+
+
+@type_callable(add_squares)
+def _type_add_squares(context):
+    def typer(sums, left, at, right, behind, moved_left, moved_at, moved_right, moved_behind):
+        for array in (left, right, moved_left, moved_right):
+            check_array(array)
+        accepted = sums == _SQUARES and _are_whole(at, behind, moved_at, moved_behind)
+        return _SQUARES if accepted else None
+
+    return typer
+
+
+@type_callable(store_squares)
+def _type_store_squares(context):
+    def typer(array, moved, index, width, sums):
+        check_array(array)
+        check_array(moved)
+        accepted = sums == _SQUARES and array.mutable and moved.mutable
+        return types.void if accepted and _are_whole(index, width) else None
 
     return typer
 
@@ -187,9 +278,9 @@ def _lower_load(context, builder, signature, arguments):
 
 @lower_builtin(store_columns, types.Array, types.Integer, types.UniTuple)
 def _lower_store_columns(context, builder, signature, arguments):
-    array, index, _ = zip(signature.args, arguments, strict=True)
-    places = _vectors(context, builder, array, index, N_COLUMNS, _LONG)
-    for value, place in zip(_each(builder, arguments[2], _COLUMNS), places, strict=True):
+    array, index, (kind, sums) = zip(signature.args, arguments, strict=True)
+    places = _vectors(context, builder, array, index, kind.count, _LONG)
+    for value, place in zip(_each(builder, sums, kind), places, strict=True):
         builder.store(value, place, align=8)
     return context.get_dummy_value()
 
@@ -199,10 +290,10 @@ def _lower_add_columns(context, builder, signature, arguments):
     sums, value, *_ = arguments
     _, _, array, index = zip(signature.args, arguments, strict=True)
     first, new = address_of(context, builder, *array, *index), []
-    for k, each in enumerate(_each(builder, sums, _COLUMNS)):
+    for k, each in enumerate(_each(builder, sums, signature.return_type)):
         number = builder.load(builder.gep(first, [ir.IntType(64)(k)]))
         new.append(emit_fma(builder, spread(builder, number), value, each))
-    return context.make_tuple(builder, _COLUMNS, new)
+    return context.make_tuple(builder, signature.return_type, new)
 
 
 @lower_builtin(add_square, types.UniTuple, types.Array, types.Integer, types.Array, types.Integer)
@@ -215,14 +306,49 @@ def _lower_add_square(context, builder, signature, arguments):
     return context.make_tuple(builder, _SQUARE, new)
 
 
+@lower_builtin(add_squares, types.UniTuple, *[types.Array, types.Integer] * 4)
+def _lower_add_squares(context, builder, signature, arguments):
+    _, *given = zip(signature.args, arguments, strict=True)
+    rows, columns, moved_rows, moved_columns = (
+        _loaded(builder, _vectors(context, builder, *place, SMALL_SIDE, _VECTOR))
+        for place in zip(given[::2], given[1::2], strict=True)
+    )
+    new = _with_products(
+        _each(builder, arguments[0], _SQUARES),
+        partial(emit_fma, builder),
+        rows,
+        moved_rows,
+        columns,
+        moved_columns,
+    )
+    return context.make_tuple(builder, _SQUARES, new)
+
+
 @lower_builtin(store_square, types.Array, types.Integer, types.Integer, types.UniTuple)
 def _lower_store_square(context, builder, signature, arguments):
     array, index, width, _ = zip(signature.args, arguments, strict=True)
-    step = context.cast(builder, width[1], width[0], types.intp)
-    position, each = context.cast(builder, index[1], index[0], types.intp), arguments[3]
-    for i in range(SIDE):
-        places = _vectors(context, builder, array, (types.intp, position), SIDE, _VECTOR)
-        for j, place in enumerate(places):
-            builder.store(builder.extract_value(each, i * SIDE + j), place, align=8)
-        position = builder.add(position, step)
+    each = _each(builder, arguments[3], _SQUARE)
+    _emit_stores(context, builder, array, index, width, each, SIDE)
     return context.get_dummy_value()
+
+
+@lower_builtin(
+    store_squares, types.Array, types.Array, types.Integer, types.Integer, types.UniTuple
+)
+def _lower_store_squares(context, builder, signature, arguments):
+    array, moved, index, width, _ = zip(signature.args, arguments, strict=True)
+    each = _each(builder, arguments[4], _SQUARES)
+    _emit_stores(context, builder, array, index, width, each[:_N_SMALL], SMALL_SIDE)
+    _emit_stores(context, builder, moved, index, width, each[_N_SMALL:], SMALL_SIDE)
+    return context.get_dummy_value()
+
+
+def _emit_stores(context, builder, array, index, width, each, side):
+    """Rows of a square, `width` apart."""
+    step = context.cast(builder, width[1], width[0], types.intp)
+    position = context.cast(builder, index[1], index[0], types.intp)
+    for i in range(side):
+        places = _vectors(context, builder, array, (types.intp, position), side, _VECTOR)
+        for value, place in zip(each[i * side : (i + 1) * side], places, strict=True):
+            builder.store(value, place, align=8)
+        position = builder.add(position, step)

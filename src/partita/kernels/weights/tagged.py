@@ -1,5 +1,7 @@
 """The likelihood of tagged sentences in one call, or in two: scores to gradient, and the way back.
 
+With their entropy, too, or that of sentences without tags.
+
 What Python does between the kernels of a batch takes as long as a third of them. The numbers are
 those of the general way, to the last bit.
 """
@@ -9,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from partita.arrays import Array
-from partita.kernels.chains import scaled
+from partita.kernels.chains import scaled, scaled_entropy
 from partita.kernels.features import pairs, rows
 from partita.kernels.jit import borrowing, kernel, lent, linked, step
 from partita.kernels.simd.eight import EIGHT
 from partita.kernels.simd.lanes import N_LANES, broadcast, load, store
 
-marginals = linked(scaled.marginals)
+marginals, entropy = linked(scaled.marginals), linked(scaled_entropy.entropy)
 gather_rows, scatter_rows = linked(rows.gather), linked(rows.scatter)
 gather_pairs, scatter_pairs = linked(pairs.gather), linked(pairs.scatter)
 
@@ -64,6 +66,17 @@ class TaggedRoom(NamedTuple):
     is_safe: Array
     members: Array
     cells: Array
+    entropies: Array
+    entropy_gradient: Array
+    """No numbers where nobody wants them."""
+
+
+class Slopes(NamedTuple):
+    """Of the loss with respect to the terms."""
+
+    has_target: bool
+    likelihood: float
+    entropy: float
 
 
 @borrowing
@@ -127,8 +140,8 @@ def compare(batch, first, last, begin, end, room):
 
 
 @step
-def infer_piece(batch, piece, weights, room):
-    """Scores, marginals and gradient by the scores of one piece."""
+def score_piece(batch, piece, weights, room):
+    """Scores of one piece."""
     first, last = batch.pieces[piece], batch.pieces[piece + 1]
     words, end = batch.word_offsets[first], batch.word_offsets[last]
     clear_stretch(batch.part_offsets[first], batch.part_offsets[last], room.scores)
@@ -141,6 +154,13 @@ def infer_piece(batch, piece, weights, room):
     )
     read_tables(batch, first, last, weights, room.scores)
     add_fixed(batch, batch.fixed_ends[piece], batch.fixed_ends[piece + 1], room.scores)
+
+
+@step
+def infer_piece(batch, piece, weights, room):
+    """Scores, marginals and gradient by the scores of one piece."""
+    score_piece(batch, piece, weights, room)
+    first, last = batch.pieces[piece], batch.pieces[piece + 1]
     marginals(
         room.scores, batch.part_offsets[first : last + 1], batch.word_offsets[first : last + 1],
         batch.n_tags, batch.by_length[first:last], room.members[EIGHT * first : EIGHT * last],
@@ -148,6 +168,19 @@ def infer_piece(batch, piece, weights, room):
         room.log_partition[first:last], room.gradient,
     )  # fmt: skip
     compare(batch, first, last, batch.target_ends[piece], batch.target_ends[piece + 1], room)
+
+
+@lent
+def join_gradients(n_parts, slopes, room):
+    """gradient = slope * gradient + slope of the entropy * its gradient.
+
+    Multiplied one by one, then added: as where each term makes its own.
+    """
+    for k in range(n_parts):
+        moved = slopes.entropy * room.entropy_gradient[k]
+        if slopes.has_target:
+            moved = slopes.likelihood * room.gradient[k] + moved
+        room.gradient[k] = moved
 
 
 @lent
@@ -192,6 +225,26 @@ def learn(batch, infers, adds, weights, factor, room, out):
         if not is_certain(batch, room):
             return False
         scale(factor, batch.part_offsets[len(batch.part_offsets) - 1], room.gradient)
+    if adds:
+        add_gradient(batch, room.gradient, out)
+    return True
+
+
+@kernel
+def learn_with_entropy(batch, adds, weights, slopes, room, out):
+    """As `learn`, of likelihood and entropy, or of the entropy alone; infers always."""
+    score_piece(batch, 0, weights, room)
+    entropy(
+        room.scores, batch.part_offsets, batch.word_offsets, batch.n_tags, batch.by_length,
+        room.members, room.cells, room.is_safe, room.log_partition, room.gradient, room.entropies,
+        room.entropy_gradient,
+    )  # fmt: skip
+    if not is_certain(batch, room):
+        return False
+    n_sentences = len(batch.part_offsets) - 1
+    if slopes.has_target:
+        compare(batch, 0, n_sentences, 0, len(batch.target_parts), room)
+    join_gradients(batch.part_offsets[n_sentences], slopes, room)
     if adds:
         add_gradient(batch, room.gradient, out)
     return True
