@@ -197,8 +197,8 @@ def close_outside(still, moved, at, i, j, right, left, arc_right, arc_left, limi
 @inlined
 def outside_tile(still, moved, at, i, j, limit):
     """The four spans of a tile, the widest first; the others also need their neighbours in it."""
-    rights, lefts, aheads = outside_right_sums(still, moved, at, i, j)
-    rights, lefts, backs = outside_left_sums(still, moved, at, i, j, rights, lefts)
+    rights, lefts, backs = outside_left_sums(still, moved, at, i, j)
+    rights, lefts, aheads = outside_right_sums(still, moved, at, i, j, rights, lefts)
     arc_i, _, left_i = neighbours(still, moved, at, i)
     arc_j, right_j, _ = neighbours(still, moved, at, j)
 
@@ -239,12 +239,12 @@ def outside_words(still, moved, at, limit):
         for j in range(at.n_words - 1, i + 1, -2):
             limit = outside_tile(still, moved, at, i, j, limit)
         right, left, ahead, back = zero, zero, zero, zero
-        for k in range(i + 2, at.n_words + 1):
+        for k in range(i):
+            right, left, back = outside_left_term(still, moved, at, i, i + 1, k, right, left, back)
+        for k in range(at.n_words, i + 1, -1):
             right, left, ahead = outside_right_term(
                 still, moved, at, i, i + 1, k, right, left, ahead
             )
-        for k in range(i):
-            right, left, back = outside_left_term(still, moved, at, i, i + 1, k, right, left, back)
         _, _, _, limit = close_outside(still, moved, at, i, i + 1, right, left, ahead, back, limit)
     return limit
 
@@ -260,7 +260,7 @@ def outside_root(still, moved, at, single_root, seeds):
     for j in range(at.n_words, 0, -1):
         cell = j * N_LANES
         right, arc = zero, zero
-        for k in range(j + 1, at.n_words + 1):
+        for k in range(at.n_words, j, -1):
             right, _, arc = outside_right_term(still, moved, at, 0, j, k, right, zero, arc)
         if single_root:
             right = zero

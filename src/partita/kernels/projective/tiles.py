@@ -38,25 +38,25 @@ def inside_term(still, moved, at, i, j, k, pair, right, left):
 
 
 @pasted
-def outside_right_sums(still, moved, at, i, j):
-    """What spans (i, j') with j' > j+1 add to a tile: rights, lefts, and arcs to the right."""
+def outside_left_sums(still, moved, at, i, j):
+    """What spans (i', j) with i' < i add to a tile: rights, lefts, and arcs to the left."""
     zero = all_lanes(still, 0.0)
     zeros = (zero, zero, zero, zero)
     if moved is None:
-        return add_outside_right(still, still, at, i, j, (zeros, zeros, zeros))
-    sums = add_outside_right(moved, still, at, i, j, (zeros, zeros, zeros))
-    return add_outside_right(still, moved, at, i, j, sums)
+        return add_outside_left(still, still, at, i, j, (zeros, zeros, zeros))
+    sums = add_outside_left(moved, still, at, i, j, (zeros, zeros, zeros))
+    return add_outside_left(still, moved, at, i, j, sums)
 
 
 @pasted
-def outside_left_sums(still, moved, at, i, j, right, left):
-    """What spans (i', j) with i' < i add to a tile: rights, lefts, and arcs to the left."""
+def outside_right_sums(still, moved, at, i, j, right, left):
+    """What spans (i, j') with j' > j+1 add to a tile: rights, lefts, and arcs to the right."""
     zero = all_lanes(still, 0.0)
     sums = (right, left, (zero, zero, zero, zero))
     if moved is None:
-        return add_outside_left(still, still, at, i, j, sums)
-    sums = add_outside_left(moved, still, at, i, j, sums)
-    return add_outside_left(still, moved, at, i, j, sums)
+        return add_outside_right(still, still, at, i, j, sums)
+    sums = add_outside_right(moved, still, at, i, j, sums)
+    return add_outside_right(still, moved, at, i, j, sums)
 
 
 @pasted
@@ -144,7 +144,8 @@ def add_outside_right(outer, inner, at, i, j, sums):
     arc_0, arc_1, arc_2, arc_3 = sums[2]
     top, bottom = i * at.stride, (i + 1) * at.stride
     first, second = j * at.stride, (j + 1) * at.stride
-    for end in range(j + 2, at.n_words + 1):
+    # The latest come last: by then the tile before this one is done.
+    for end in range(at.n_words, j + 1, -1):
         k, down = end * N_LANES, end * at.stride
         ahead, back = down + j * N_LANES, down + i * N_LANES
         a, b = load(outer, at.outer_pair + top + k), load(outer, at.outer_pair + bottom + k)
