@@ -361,10 +361,11 @@ def test_a_run_in_another_thread_heeds_the_main_thread():
     """Whose block is around it, as when a program trains several models at once."""
     corpus = MemoryCorpus(Likelihood(), chain_batches(), n_threads=1)
     results = []
-    started = threading.Event()
+    started, sent = threading.Event(), threading.Event()
 
     def judge(weights):
         started.set()
+        sent.wait()
         return 0.0
 
     def run():
@@ -376,6 +377,7 @@ def test_a_run_in_another_thread_heeds_the_main_thread():
         thread.start()
         started.wait()
         os.kill(os.getpid(), signal.SIGINT)
+        sent.set()
         thread.join()
     assert results[0].interrupted
 

@@ -15,7 +15,9 @@ from partita.training.corpus import MemoryCorpus
 from partita.training.model_file import ModelFileError
 from partita.training.optimisers import LBFGS, OWLQN
 from partita.training.optimisers.base import CorpusProblem
-from partita.training.optimisers.scaling import ScaledProblem, find_units
+from partita.training.optimisers.curvature import Curvature
+from partita.training.optimisers.lbfgs import SETTLED
+from partita.training.optimisers.scaling import ScaledProblem, find_units, find_units_again
 from partita.training.penalties import Penalty
 from partita.training.trainer import minimise, train
 from small_corpora import N_WEIGHTS, chain_batches, finite_differences
@@ -134,11 +136,12 @@ def test_the_norm_is_that_of_the_gradient(corpus):
 
 
 def test_a_run_that_does_not_move_gives_back_what_it_was_given(corpus):
-    """But for the last digit: weights were divided by their units, and multiplied again."""
+    """To the last digit, though weights were divided by their units."""
     weights = np.random.default_rng(0).normal(size=corpus.n_weights)
     for kind in (LBFGS, OWLQN):
         result = train(corpus, kind(n_iterations=0, scaled=True), weights=weights)
-        np.testing.assert_allclose(result.weights, weights, rtol=4e-16, atol=0)
+        np.testing.assert_array_equal(result.weights, weights)
+        assert not np.shares_memory(result.weights, weights)
 
 
 def test_a_tolerance_of_the_loss_reaches_the_optimum(corpus):
@@ -174,3 +177,75 @@ def test_a_checkpoint_knows_whether_weights_were_scaled(corpus, tmp_path):
     train(corpus, LBFGS(n_iterations=2, scaled=True), checkpoint=path)
     with pytest.raises(ModelFileError, match="scaled is True there and False here"):
         train(corpus, LBFGS(n_iterations=4, scaled=False), checkpoint=path, resume=True)
+
+
+def test_units_are_found_again_from_variances(corpus):
+    weights = np.random.default_rng(0).normal(size=corpus.n_weights)
+    expected = np.zeros(corpus.n_weights)
+    for batch in corpus.batches:
+        marginals = batch.at(weights).inference.marginals
+        parts = np.where(marginals > 2, marginals, np.abs(marginals - marginals**2))
+        expected += batch.features.gradient(parts)
+    np.testing.assert_allclose(corpus.feature_counts(weights), expected, rtol=1e-12, atol=1e-12)
+    before = find_units(corpus)
+    units = find_units_again(corpus, weights, before)
+    np.testing.assert_allclose(units, (before * (1.0 + expected) ** (-1 / 3)) ** 0.5, rtol=1e-12)
+    for n_threads in (2, 3):
+        other = MemoryCorpus(Likelihood(), corpus.batches, n_threads=n_threads)
+        np.testing.assert_array_equal(find_units_again(other, weights, before), units)
+
+
+def test_pairs_in_other_units_say_the_same():
+    """The direction is that of the same pairs in the other units, scaled there."""
+    rng = np.random.default_rng(0)
+    steps, noise = rng.normal(size=(2, 4, 30)).astype(np.float32)
+    gradient, ratio = rng.normal(size=30), rng.uniform(0.5, 2.0, 30)
+    changes = steps * rng.uniform(1.0, 3.0, 30).astype(np.float32) + 0.01 * noise
+
+    def curvature(steps, changes, gradient):
+        rows = np.concatenate([steps, changes]).astype(np.float64)
+        pairs = tuple(steps.astype(np.float32)), tuple(changes.astype(np.float32))
+        return Curvature(6, *pairs, rows @ rows.T, rows @ gradient)
+
+    given = curvature(steps, changes, gradient)
+    copy = given.copied()
+    found = given.rescaled(ratio, gradient / ratio)
+    expected = curvature(steps * ratio, changes / ratio, gradient / ratio)
+    np.testing.assert_allclose(found.gram, expected.gram, rtol=1e-5)
+    np.testing.assert_allclose(found.along, expected.along, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        found.direction(gradient / ratio),
+        expected.direction(gradient / ratio),
+        rtol=1e-4,
+        atol=1e-5,
+    )
+    np.testing.assert_array_equal(copy.steps, steps)
+    np.testing.assert_array_equal(copy.changes, changes)
+
+
+def test_a_run_goes_on_from_before_its_units_are_found_again(corpus, tmp_path):
+    """Also from a state that another step was made from."""
+    penalty, path = Penalty(l2=1.0), tmp_path / "checkpoint"
+    whole = train(corpus, LBFGS(n_iterations=SETTLED + 4), penalty=penalty)
+    for n_iterations in (SETTLED, SETTLED + 1):
+        options = {"penalty": penalty, "checkpoint": path}
+        train(corpus, LBFGS(n_iterations=n_iterations), **options)
+        resumed = train(corpus, LBFGS(n_iterations=SETTLED + 4), resume=True, **options)
+        np.testing.assert_array_equal(resumed.weights, whole.weights)
+        path.unlink()
+    problem = CorpusProblem(corpus, penalty)
+    optimiser = LBFGS()
+    state = optimiser.start(problem, np.zeros(corpus.n_weights))
+    for _ in range(SETTLED):
+        state = optimiser.step(problem, state)
+    kept = state.curvature.copied()
+    optimiser.step(problem, optimiser.apart(problem, state))
+    np.testing.assert_array_equal(state.curvature.rows, kept.rows)
+
+
+def test_units_found_again_save_passes(corpus, monkeypatch):
+    penalty = Penalty(l2=0.1)
+    best = train(corpus, LBFGS(**EXACT), penalty=penalty).loss
+    n_passes = passes_until(corpus, LBFGS(**EXACT), penalty, 1.001 * best)
+    monkeypatch.setattr("partita.training.optimisers.lbfgs.SETTLED", -1)
+    assert n_passes < passes_until(corpus, LBFGS(**EXACT), penalty, 1.001 * best)

@@ -6,7 +6,7 @@ same, bit for bit, for any number of threads or workers.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Self
 
@@ -87,8 +87,11 @@ class Corpus(ABC):
         """Statistics of the named terms over all batches, and the gradient if slopes are given."""
 
     @abstractmethod
-    def feature_counts(self) -> FloatArray:
-        """Fᵀ 1: how often each feature occurs in the parts of the corpus, (n_weights,)."""
+    def feature_counts(self, weights: FloatArray | None = None) -> FloatArray:
+        """Fᵀ 1: how often each feature occurs in the parts of the corpus, (n_weights,).
+
+        With weights a part counts as much as its variance there: what the loss curves by.
+        """
 
     @abstractmethod
     def add_gradient(
@@ -306,13 +309,20 @@ class MemoryCorpus(Corpus):
             found.gradient[self._no_pairs] = 0.0
         return found
 
-    def feature_counts(self) -> FloatArray:
-        """Fᵀ 1: how often each feature occurs in the parts of the corpus."""
-        shards = (self.batches[shard :: self.n_shards] for shard in range(self.n_shards))
-        counts = total(
-            Part(number, 1, feature_counts(shard, self.n_weights))
-            for number, shard in enumerate(shards)
-        ).gradient
+    def feature_counts(self, weights: FloatArray | None = None) -> FloatArray:
+        """Fᵀ 1, or Fᵀ times variances."""
+
+        def of_shard(shard: int) -> Part:
+            batches = self.batches[shard :: self.n_shards]
+            return Part(shard, 1, feature_counts(batches, self.n_weights, weights))
+
+        def parts() -> Iterator[Part]:
+            # No more at a time than there are threads, as in every pass.
+            for first in range(0, self.n_shards, self.n_threads):
+                shards = range(first, min(first + self.n_threads, self.n_shards))
+                yield from in_threads(of_shard, shards, n_threads=self.n_threads)
+
+        counts = total(parts()).gradient
         assert counts is not None
         return counts
 

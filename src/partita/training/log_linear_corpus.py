@@ -66,9 +66,10 @@ class LogLinearCorpus(Corpus):
         loss, slopes = self.corpus.value_and_gradient(logs, iteration)
         return loss, -slopes
 
-    def feature_counts(self) -> FloatArray:
-        """How often each feature occurs in the parts of the corpus."""
-        return self.model.features.gradient(self.corpus.feature_counts())
+    def feature_counts(self, weights: FloatArray | None = None) -> FloatArray:
+        """How often each feature occurs in the parts of the corpus, or how much these vary."""
+        logs = None if weights is None else self.model.log_probabilities(weights)
+        return self.model.features.gradient(self.corpus.feature_counts(logs))
 
     def add_gradient(
         self,

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -152,7 +153,7 @@ class Loop:
             writer.write(run)
             log.end(reason)
         return TrainingResult(
-            self._best(run),
+            self._best(run, weights),
             run.state.loss,
             run.state.iteration,
             " ".join(filter(None, [reason, writer.problem, log.problem])),
@@ -199,10 +200,15 @@ class Loop:
             return run, _why_interrupted(cause, run.state.iteration), True
         return run, reason, False
 
-    def _begun(self, weights: FloatArray, about: dict[str, Any]) -> Run:
+    @cached_property
+    def _resumes(self) -> bool:
+        """Whether there is a checkpoint to go on from, when the run begins."""
         path = self.outputs.checkpoint
-        if self.outputs.resume and path is not None and os.path.exists(path):
-            return read_checkpoint(path, self.optimiser, about)
+        return self.outputs.resume and path is not None and os.path.exists(path)
+
+    def _begun(self, weights: FloatArray, about: dict[str, Any]) -> Run:
+        if self._resumes and self.outputs.checkpoint is not None:
+            return read_checkpoint(self.outputs.checkpoint, self.optimiser, about)
         run = Run(self.optimiser.start(self.problem, weights))
         if self.held_out is None:
             return run
@@ -256,7 +262,10 @@ class Loop:
             )
         return self.optimiser.reason_to_stop(self.problem, run.state)
 
-    def _best(self, run: Run) -> FloatArray:
+    def _best(self, run: Run, first: FloatArray) -> FloatArray:
+        if not run.state.iteration and not self._resumes:
+            # Not the optimiser's: in units and back they may have lost their last digit.
+            return first.copy()
         for found in (run.best_weights, run.model):
             if found is not None:
                 return found

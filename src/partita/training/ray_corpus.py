@@ -91,10 +91,11 @@ class RayCorpus(Corpus):
             )
         )
 
-    def feature_counts(self) -> FloatArray:
-        """Fᵀ 1: how often each feature occurs in the parts of the corpus."""
+    def feature_counts(self, weights: FloatArray | None = None) -> FloatArray:
+        """Fᵀ 1, or Fᵀ times variances."""
+        shared = None if weights is None else cluster.ray_module().put(weights)
         counts = self._total(
-            lambda member, shards: self.team.ask(member, "counts", self.n_weights, shards)
+            lambda member, shards: self.team.ask(member, "counts", self.n_weights, shared, shards)
         ).gradient
         assert counts is not None
         return counts
@@ -220,10 +221,12 @@ class ShardWorker:
         """The sums of two workers, added up where they make up larger blocks."""
         return list(map(closed, merged(map(opened, (*left, *right)))))
 
-    def counts(self, n_weights: int, shards: range) -> list[Part]:
-        """How often each feature occurs in some shards."""
+    def counts(self, n_weights: int, weights: FloatArray | None, shards: range) -> list[Part]:
+        """How often each feature occurs in some shards, or how much the parts that have it vary."""
+        own = None if weights is None else weights.copy()  # see `sums`
         found = merged(
-            Part(number, 1, feature_counts(self._shard(number), n_weights)) for number in shards
+            Part(number, 1, feature_counts(self._shard(number), n_weights, own))
+            for number in shards
         )
         return list(map(closed, found))
 

@@ -116,13 +116,33 @@ def sum_by_shard(
     ]
 
 
-def feature_counts(batches: Iterable[Batch], n_weights: int) -> Sums:
-    """Fᵀ 1: how often each feature occurs in the parts of some batches, as their gradient."""
+def feature_counts(
+    batches: Iterable[Batch], n_weights: int, weights: FloatArray | None = None
+) -> Sums:
+    """Fᵀ 1: how often each feature occurs in the parts of some batches, as their gradient.
+
+    With weights a part counts as much as its variance there (see `variances`).
+    """
     counts = np.zeros(n_weights)
     for batch in batches:
         break_if_interrupted()
-        batch.features.add_gradient(np.ones(batch.features.n_parts), counts)
+        of_parts = np.ones(batch.features.n_parts)
+        if weights is not None:
+            of_parts = variances(batch.at(weights).inference.marginals)
+        batch.features.add_gradient(of_parts, counts)
     return Sums({}, counts)
+
+
+def variances(marginals: FloatArray) -> FloatArray:
+    """m (1 - m): how much it varies whether a part is there.
+
+    A part that may be there several times, such as a transition that all words share, varies by
+    about as much as it is expected.
+
+    >>> variances(np.array([0.0, 0.5, 1.0, 8.0]))
+    array([0.  , 0.25, 0.  , 8.  ])
+    """
+    return np.minimum(np.abs(marginals * (1.0 - marginals)), marginals)
 
 
 def merged(parts: Iterable[Part]) -> list[Part]:

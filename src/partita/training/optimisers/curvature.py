@@ -51,6 +51,27 @@ class Curvature:
             return self
         return replace(self, along=row_products(self.rows, gradient, n_threads))
 
+    def rescaled(self, ratio: FloatArray, gradient: FloatArray, n_threads: int = 1) -> "Curvature":
+        """The same pairs with weights measured in units of 1 / ratio; overwrites its vectors.
+
+        The gradient is that in the new units. Reads all vectors once for each pair.
+        """
+        for step, change in zip(self.steps, self.changes, strict=True):
+            np.multiply(step, ratio, out=step, casting="same_kind")
+            np.divide(change, ratio, out=change, casting="same_kind")
+        gram, column = np.empty_like(self.gram), SPARE.vector(len(gradient))
+        for index, row in enumerate(self.rows):
+            np.copyto(column, row)
+            products = row_products(self.rows[index:], column, n_threads)
+            gram[index, index:], gram[index:, index] = products, products
+        found = replace(self, gram=gram)
+        return found.with_gradient(gradient, n_threads)
+
+    def copied(self) -> "Curvature":
+        """With vectors of its own."""
+        steps, changes = (tuple(row.copy() for row in rows) for rows in (self.steps, self.changes))
+        return replace(self, steps=steps, changes=changes)
+
     def updated(
         self,
         new: tuple[FloatArray, FloatArray],

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from partita.arrays import FloatArray
 from partita.training.optimisers.base import Problem, check_not_random, checked_finite
 from partita.training.optimisers.curvature import Curvature
@@ -14,7 +16,12 @@ from partita.training.optimisers.quasi_newton import (
     quotient,
     true_norm,
 )
-from partita.training.vectors import norm
+from partita.training.optimisers.scaling import find_units_again
+from partita.training.spare_vectors import SPARE
+from partita.training.vectors import norm, product
+
+SETTLED = 12
+"""Iterations after which the units of weights are found again (see `scaling`)."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,8 @@ class LBFGS(QuasiNewton):
 
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
         """Along the quasi-Newton direction; along the gradient where that leads nowhere."""
+        if self._finds_units_again(state):
+            state = self._in_new_units(problem, state)
         problem = in_units(problem, state.units)
         if problem.changes_at(state.iteration):
             state = self._at_new_loss(problem, state)
@@ -72,6 +81,31 @@ class LBFGS(QuasiNewton):
             (*state.recent_losses[-WINDOW:], point.loss),
             (*state.recent_norms[-WINDOW:], length),
             state.units,
+        )
+
+    def apart(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
+        """Copies of the vectors that finding units again overwrites."""
+        if not self._finds_units_again(state):
+            return state
+        return replace(state, curvature=state.curvature.copied())
+
+    def _finds_units_again(self, state: QuasiNewtonState) -> bool:
+        return state.iteration == SETTLED and bool(state.units.size)
+
+    def _in_new_units(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
+        """The same state with weights measured by what the marginals are by now."""
+        assert problem.corpus is not None
+        n_threads = problem.n_threads
+        place = product(state.weights, state.units, n_threads)
+        units = find_units_again(problem.corpus, place, state.units)
+        ratio = np.divide(state.units, units, out=SPARE.vector(len(units)))
+        gradient = np.divide(state.gradient, ratio, out=SPARE.vector(len(units)))
+        return replace(
+            state,
+            weights=quotient(place, units),
+            gradient=gradient,
+            curvature=state.curvature.rescaled(ratio, gradient, n_threads),
+            units=units,
         )
 
     def _searched(

@@ -54,8 +54,8 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
         How many steps are remembered.
     scaled
         Measure each weight in a unit that is small where its feature is frequent, see `scaling`:
-        the same optimum in about half the passes. A plain function has no features, and is taken
-        as it is.
+        the same optimum in less than half the passes. A plain function has no features, and is
+        taken as it is.
     """
 
     n_iterations: int = 1000

