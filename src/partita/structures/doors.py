@@ -75,7 +75,7 @@ def shaped(
     return arrays
 
 
-class Passage(NamedTuple):
+class _Passage(NamedTuple):
     """How one array of a batch comes in, and how its cells lie there."""
 
     name: str
@@ -89,19 +89,19 @@ class Passage(NamedTuple):
     once: bool
 
 
-class Ways(NamedTuple):
+class _Ways(NamedTuple):
     """How arrays of a form come in, and go out."""
 
     form: Form
     shares: list[tuple[int, int, tuple[int, ...]]]
     """Where arrays and parts lie alike: of each array, where it begins and ends, and its shape."""
-    passages: tuple[Passage, ...]
+    passages: tuple[_Passage, ...]
     """Where they do not."""
 
 
-def _ways(sets: Structures, form: Form) -> Ways:
+def _ways(sets: Structures, form: Form) -> _Ways:
     known = sets.ways
-    found: Ways
+    found: _Ways
     if known is not None and known.form is form:
         found = known
         return found
@@ -114,14 +114,14 @@ def _ways(sets: Structures, form: Form) -> Ways:
         else _laid_out(sets.arrays, form.once, n_padded, n_sentences if is_padded else None)
     )
     # Not read again: another thread may come with another form.
-    found = sets.ways = Ways(form, shares, passages)
+    found = sets.ways = _Ways(form, shares, passages)
     return found
 
 
 @lru_cache(maxsize=256)
 def _laid_out(
     arrays: tuple[PartArray, ...], once: tuple[bool, ...], n_padded: int, n_sentences: int | None
-) -> tuple[Passage, ...]:
+) -> tuple[_Passage, ...]:
     """The passages of a padded batch, or of a list, which has no number of sentences."""
     found = []
     for array, is_once in zip(arrays, once, strict=True):
@@ -130,7 +130,7 @@ def _laid_out(
             stride = padded.END_TO_END if n_sentences is None else prod(shape)
             shape = shape if n_sentences is None else (n_sentences, *shape)
         layout = n_padded + array.extra, array.n_axes, array.extra, array.n_inner
-        found.append(Passage(array.name, shape, stride, layout, is_once))
+        found.append(_Passage(array.name, shape, stride, layout, is_once))
     return tuple(found)
 
 
@@ -183,7 +183,7 @@ def _shares(sets: Structures, form: Form) -> list[tuple[int, int, tuple[int, ...
 
 
 def _cells(
-    sets: Structures, form: Form, index: int, passage: Passage, given: Any, dtype: type
+    sets: Structures, form: Form, index: int, passage: _Passage, given: Any, dtype: type
 ) -> tuple[FloatArray, int]:
     """The cells of one array for all sentences, and how far these lie apart (see `gather`)."""
     if given is None:
@@ -223,7 +223,7 @@ def _listed(sets: Structures, index: int, given: Any, dtype: type) -> FloatArray
     return np.concatenate(rows, dtype=np.float64).reshape(-1)
 
 
-def _reordered(form: Form, passage: Passage, batch: FloatArray) -> FloatArray:
+def _reordered(form: Form, passage: _Passage, batch: FloatArray) -> FloatArray:
     """A padded batch with the words of each row where they stand there."""
     assert form.order is not None
     width, n_axes, extra, _ = passage.layout
