@@ -5,8 +5,17 @@ import tempfile
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from partita import Aligner, DependencyParser, HiddenMarkovTagger, Segmenter, Tagger, samples
+from partita import (
+    Aligner,
+    DependencyParser,
+    HiddenMarkovTagger,
+    Segmenter,
+    Tagger,
+    Translator,
+    samples,
+)
 from partita.data import Sentence, bitext_files, read_bitext, read_sentences, write_conllu
 from partita.data import files as data_files
 from partita.data.bitext_files import BitextFiles
@@ -347,3 +356,27 @@ def test_mistakes_in_bitexts_of_files(tmp_path):
 def test_what_is_no_name_of_a_file_is_refused_with_a_sentence(given):
     with pytest.raises(TypeError, match=r"of the type \w+ came; expected the name of a file"):
         SentenceFiles(given)
+
+
+@pytest.mark.parametrize("output", ["log", "checkpoint"])
+@pytest.mark.parametrize(
+    ("model", "file", "files"),
+    [
+        (Tagger(tag_column="UPOS"), "treebank-dev.conllu", SentenceFiles),
+        (HiddenMarkovTagger(tag_column="UPOS"), "treebank-dev.conllu", SentenceFiles),
+        (DependencyParser(), "treebank-dev.conllu", SentenceFiles),
+        (Segmenter(), "chunks-dev.txt", SentenceFiles),
+        (Aligner(), "bitext-dev.txt", BitextFiles),
+        (Translator(), "bitext-dev.txt", BitextFiles),
+    ],
+    ids=str,
+)
+def test_no_output_is_written_over_what_is_learnt_from(model, file, files, output, tmp_path):
+    content = samples.path(file).read_bytes()
+    (tmp_path / file).write_bytes(content)
+    (tmp_path / "link").symlink_to(tmp_path / file)
+    for name in (file, "link"):
+        model = clone(model).set_params(**{output: tmp_path / name, "progress": False})
+        with pytest.raises(ValueError, match=f"the {output} would be .*, which is a file to learn"):
+            model.fit(files(tmp_path / file))
+    assert (tmp_path / file).read_bytes() == content

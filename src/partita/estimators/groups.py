@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
+from partita.data.bitext_files import BitextFiles
+from partita.data.files import SentenceFiles
 from partita.estimators.options import (
     Check,
     Declared,
@@ -15,7 +17,7 @@ from partita.estimators.options import (
     without_data,
 )
 from partita.estimators.supervision import Course, EntropyTerm, ObjectiveName, course_of
-from partita.files import check_folder
+from partita.files import check_folder, check_outputs
 from partita.objectives import ContrastiveDivergence, Entropy, Objective, RenyiEntropy
 from partita.training import LBFGS, OWLQN, SGD, AdaGrad, Adam, Penalty
 from partita.training.interruption import end_if_terminated, heed_interruptions
@@ -99,15 +101,19 @@ class Runs(Declared):
     )
 
     @contextmanager
-    def _fitting(self, *, held_out: bool = True) -> Iterator[None]:
+    def _fitting(self, data: object, *, held_out: bool = True) -> Iterator[None]:
         """What every `fit` is done within: a signal is noted from its first line to its last.
 
         Before that, wrong options are an error, and a SIGTERM that ended another `fit` ends this.
-        `held_out` is whether there are data to judge by.
+        `data` are what is learnt from, and `held_out` is whether there are others to judge by.
         """
         end_if_terminated()
         self.check()
         self.check_data(held_out=held_out)
+        if isinstance(data, SentenceFiles | BitextFiles):
+            outputs = {"the checkpoint": self.checkpoint, "the log": self.log}
+            inputs = {f"a file to learn from ({path})": path for path in data.paths}
+            check_outputs(outputs, inputs, staged=set(outputs))
         with heed_interruptions():
             yield
 

@@ -106,7 +106,7 @@ class Aligner(LinkEstimator):
         with an empty side teach nothing. Of `BitextFiles` (`partita.data.bitext_files`), in place
         of both sides, each worker reads its own part; the CRF's short pairs come to memory.
         """
-        with self._fitting():
+        with self._fitting(source):
             model = self.chosen_model()
             self.check_data(held_out=held_out is not None or model.judges_itself)
             if isinstance(source, BitextFiles):

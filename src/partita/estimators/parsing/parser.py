@@ -202,7 +202,7 @@ class DependencyParser(TreeEstimator, Descent, Uncertainty):
         each sentence. Of `SentenceFiles` (`partita.data.files`) each worker reads its own part.
         Ctrl-C ends the training, and keeps the best so far.
         """
-        with self._fitting(held_out=held_out is not None):
+        with self._fitting(sentences, held_out=held_out is not None):
             if isinstance(sentences, SentenceFiles):
                 given = None if heads is None and labels is None else (heads, labels)
                 refuse_beside_files(given, sample_weight, unlabelled)

@@ -255,7 +255,7 @@ class HiddenMarkovTagger(ChainEstimator):
         >>> first != second
         True
         """
-        with self._fitting(held_out=held_out is not None):
+        with self._fitting(sentences, held_out=held_out is not None):
             if isinstance(sentences, SentenceFiles):
                 refuse_beside_files(tags, sample_weight, unlabelled)
                 learnt, learnt_from = fit_from_files(self, sentences, held_out)

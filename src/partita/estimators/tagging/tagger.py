@@ -169,7 +169,7 @@ class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
         not lower the share of wrong tags to be expected there, 1 - mean p(tag | sentence), and the
         best weights on the way are kept. Ctrl-C ends the training, and keeps the best so far.
         """
-        with self._fitting(held_out=held_out is not None):
+        with self._fitting(sentences, held_out=held_out is not None):
             if isinstance(sentences, SentenceFiles):
                 refuse_beside_files(tags, sample_weight, unlabelled)
                 model, training, learnt_from = fit_from_files(self, sentences, held_out)

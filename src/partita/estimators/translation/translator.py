@@ -120,7 +120,7 @@ class Translator(BitextEstimator):
         `counts_`. Of `BitextFiles` (`partita.data.bitext_files`), in place of both sides, each
         worker reads and encodes its own part.
         """
-        with self._fitting(held_out=held_out is not None):
+        with self._fitting(source, held_out=held_out is not None):
             if isinstance(source, BitextFiles):
                 refuse_beside_files(target, sample_weight, ())
                 with PairsOfFiles.of(source, self.max_words, self.n_pairs, self) as found:
