@@ -89,7 +89,7 @@ class _Passage(NamedTuple):
     once: bool
 
 
-class _Ways(NamedTuple):
+class _Passages(NamedTuple):
     """How arrays of a form come in, and go out."""
 
     form: Form
@@ -99,9 +99,9 @@ class _Ways(NamedTuple):
     """Where they do not."""
 
 
-def _ways(sets: Structures, form: Form) -> _Ways:
+def _ways(sets: Structures, form: Form) -> _Passages:
     known = sets.ways
-    found: _Ways
+    found: _Passages
     if known is not None and known.form is form:
         found = known
         return found
@@ -114,7 +114,7 @@ def _ways(sets: Structures, form: Form) -> _Ways:
         else _laid_out(sets.arrays, form.once, n_padded, n_sentences if is_padded else None)
     )
     # Not read again: another thread may come with another form.
-    found = sets.ways = _Ways(form, shares, passages)
+    found = sets.ways = _Passages(form, shares, passages)
     return found
 
 
