@@ -16,6 +16,7 @@ from partita.estimators.base import NotFittedError
 from partita.estimators.translation import rule_extraction
 from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
 from partita.estimators.translation.rule_extraction import (
+    LinkRows,
     RuleLimits,
     count_rules,
     extract,
@@ -478,10 +479,10 @@ def test_rules_are_those_of_the_definition(seed):
 def test_rules_for_which_there_is_no_room_come_later(room, monkeypatch):
     """Wherever room ends: at a phrase, with one nonterminal or two, in the first pair or later."""
     source = target = Numbered(np.arange(8, dtype=np.int32), np.array([0, 3, 4, 8]))
-    links = [[(0, 0), (1, 1), (2, 2)], [(0, 0)], [(0, 1), (1, 0), (2, 3), (3, 2)]]
+    links = LinkRows.of([[(0, 0), (1, 1), (2, 2)], [(0, 0)], [(0, 1), (1, 0), (2, 3), (3, 2)]])
     whole = count_rules(source, target, links, RuleLimits())
     assert len(whole.rules()) == whole.counts.sum() > 23
-    monkeypatch.setattr(rule_extraction, "AT_ONCE", room)
+    monkeypatch.setattr(rule_extraction, "ROOM", room)
     found = count_rules(source, target, links, RuleLimits())
     assert found.rules() == whole.rules()
 
