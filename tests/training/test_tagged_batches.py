@@ -11,6 +11,7 @@ from partita.features.matrix import FixedScores
 from partita.features.pairs import Pairs
 from partita.objectives import Entropy, Likelihood, ramp
 from partita.objectives.entropies import RenyiEntropy
+from partita.objectives.evidence import Evidence
 from partita.training.corpus import MemoryCorpus
 from partita.training.optimisers import Adam, CorpusProblem
 from partita.training.penalties import Penalty
@@ -86,6 +87,26 @@ def test_the_same_bits_as_the_general_way(kind, n_shards, n_threads, monkeypatch
     np.testing.assert_array_equal(gradient, expected)
     assert np.abs(gradient).max() > 0.1
     assert quick.value(weights) == slow.value(weights) == loss
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("terms", [("Evidence",), ("Evidence", "Entropy")])
+@pytest.mark.parametrize(("n_shards", "n_threads"), [(1, 1), (3, 2), (10, 2)])
+def test_the_same_bits_with_evidence(kind, terms, n_shards, n_threads, monkeypatch):
+    """As expectation-maximisation asks for it."""
+    monkeypatch.setattr("partita.features.pairs.ENOUGH", 0.5)
+    targets = dict.fromkeys(terms)
+    batches = [replace(KINDS[kind](batch), targets=targets) for batch in chain_batches(60, 4)]
+    objective = 0.7 * Evidence()
+    if "Entropy" in terms:
+        objective += 0.3 * Entropy()
+    quick, slow, weights = both_ways(batches, objective, n_shards=n_shards, n_threads=n_threads)
+    assert all(is_tagged(quick))
+    loss, gradient = quick.value_and_gradient(weights)
+    expected_loss, expected = slow.value_and_gradient(weights)
+    assert loss == expected_loss
+    np.testing.assert_array_equal(gradient, expected)
+    assert np.abs(gradient).max() > 0.1
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,6 +12,8 @@ from partita.distribution.base import Distribution
 WORDS = [["the", "dog", "sees", "a", "cat"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
 TAGS = [["D", "N", "V", "D", "N"], ["D", "N", "V"], ["N", "V"]]
 MANY_TAGS = [f"T{number}" for number in range(20)]
+MANY_WORDS = 1000 * [[f"w{tag}" for tag in MANY_TAGS]]
+"""Ten batches or more, which threads share in another way than a few."""
 HEADS = [[2, 3, 0, 5, 3], [2, 3, 0], [2, 0]]
 LABELS = [["det", "nsubj", "root", "det", "obj"], ["det", "nsubj", "root"], ["nsubj", "root"]]
 TARGET = [["der", "Hund", "sieht", "eine", "Katze"], ["eine", "Katze", "schläft"]]
@@ -83,9 +85,8 @@ def forest() -> None:
 
 def tagger() -> None:
     """All pairs and observed ones, by all sentences and by mini-batches, few batches and many."""
-    # Ten batches or more, which threads share in another way than a few.
-    words, tags = 1000 * [[f"w{tag}" for tag in MANY_TAGS]], 1000 * [MANY_TAGS]
-    pt.Tagger(max_iterations=2, progress=False, optimiser="lbfgs").fit(words, tags)
+    by_all = pt.Tagger(max_iterations=2, progress=False, optimiser="lbfgs")
+    by_all.fit(MANY_WORDS, len(MANY_WORDS) * [MANY_TAGS])
     for options in ({}, {"pairs": "observed"}, {"optimiser": "adagrad"}, {"entropy_weight": 0.1}):
         unlabelled = WORDS if "entropy_weight" in options else []
         found = pt.Tagger(max_iterations=2, progress=False, **options)
@@ -103,9 +104,10 @@ def segmenter() -> None:
 
 
 def hmm() -> None:
-    """Without any tags."""
-    found = pt.HiddenMarkovTagger(n_tags=2, max_iterations=2, progress=False).fit(WORDS)
-    found.predict(WORDS)
+    """Without any tags, few batches and many."""
+    for words, n_tags in ((WORDS, 2), (MANY_WORDS, len(MANY_TAGS))):
+        found = pt.HiddenMarkovTagger(n_tags=n_tags, max_iterations=2, progress=False).fit(words)
+        found.predict(WORDS)
 
 
 def parser() -> None:

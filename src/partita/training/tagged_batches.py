@@ -1,4 +1,4 @@
-"""Batches of sentences whose likelihood, or entropy, and gradient are a compiled call.
+"""Batches of sentences whose likelihood, evidence or entropy, and gradient are a compiled call.
 
 What Python does for each batch takes as long as a third of the work, and threads do it in turn.
 """
@@ -17,6 +17,7 @@ from partita.kernels.simd.eight import EIGHT
 from partita.kernels.weights import tagged as kernels
 from partita.objectives.base import Objective
 from partita.objectives.entropies import Entropy
+from partita.objectives.evidence import Evidence
 from partita.objectives.likelihood import Likelihood
 from partita.objectives.targets import Counts
 from partita.structures.chains import Chains
@@ -36,7 +37,9 @@ class TaggedBatch:
 
     batch: Batch
     likelihood: str
-    """The names of its terms; empty where it has none."""
+    """The name of its term of log-partitions, Likelihood or Evidence; empty where it has none."""
+    sign: float
+    """1; -1 of Evidence, which is a likelihood of no tags, negative."""
     entropy: str
     tagged: kernels.Tagged
     no_pairs: IntArray
@@ -46,19 +49,21 @@ class TaggedBatch:
     def of(cls, batch: Batch, objectives: Mapping[str, Objective]) -> "TaggedBatch | Batch":
         """The batch itself where it learns from more than tags and entropy."""
         names = {type(objectives[name]): name for name in batch.targets if name in objectives}
-        likelihood, entropy = names.get(Likelihood, ""), names.get(Entropy, "")
+        of_tags, entropy = names.get(Likelihood, ""), names.get(Entropy, "")
+        likelihood = of_tags or names.get(Evidence, "")
         known = {name for name in (likelihood, entropy) if name}
         if not known or batch.targets.keys() != known:
             return batch
-        if entropy and batch.targets[entropy] is not None:
+        if any(batch.targets[name] is not None for name in known - {of_tags}):
             return batch
         pieces = np.array([0, batch.structures.n_sentences], dtype=np.int64)
-        found = tagged(batch, likelihood, pieces)
+        found = tagged(batch, of_tags, pieces)
         if found is None:
             return batch
         words = batch.features.maps[0] if isinstance(batch.features, JoinedFeatures) else None
         no_pairs = words.pairs.zeros if isinstance(words, PairFeatures) else _NO_PLACES
-        return cls(batch, likelihood, entropy, found, no_pairs)
+        sign = 1.0 if of_tags else -1.0
+        return cls(batch, likelihood, sign, entropy, found, no_pairs)
 
     def sums(
         self,
@@ -108,7 +113,7 @@ class TaggedBatch:
     ) -> dict[str, FloatArray] | None:
         """Statistics, with the gradient by the scores in `room`; None where the kernel gave up."""
         has_target, has_entropy = self.likelihood in objectives, self.entropy in objectives
-        slope = float(slopes[self.likelihood][0]) if has_target else 0.0
+        slope = self.sign * float(slopes[self.likelihood][0]) if has_target else 0.0
         statistics: dict[str, FloatArray] = {}
         if has_entropy:
             both = kernels.Slopes(has_target, slope, float(slopes[self.entropy][0]))
@@ -122,7 +127,8 @@ class TaggedBatch:
         ):
             return None
         if has_target:
-            statistics[self.likelihood] = losses_of(self.tagged, room).sum(keepdims=True)
+            losses = self.sign * losses_of(self.tagged, room)
+            statistics[self.likelihood] = losses.sum(keepdims=True)
         return statistics
 
 

@@ -32,7 +32,7 @@ MANY = 8
 def are_for_whole_shards(
     batches: Sequence[AnyBatch], request: Request, n_shards: int, n_threads: int
 ) -> TypeGuard[Sequence[TaggedBatch]]:
-    """Whether a gradient is wanted, of tags and entropy, and there are shards for all threads."""
+    """Whether a gradient is wanted, of tagged batches, and there are shards for all threads."""
     return (
         request.slopes is not None
         and (n_shards % n_threads == 0 or n_shards >= MANY * n_threads)
