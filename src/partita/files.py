@@ -111,7 +111,7 @@ def check_outputs(
         if path is None:
             continue
         for other, its_path in taken:
-            if _is_same(path, its_path):
+            if is_same_file(path, its_path):
                 raise ValueError(
                     f"{what} would be written to {os.fspath(path)}, which is {other}; expected "
                     "a file of its own. Give another name."
@@ -129,7 +129,7 @@ def _check_stages(what: str, path: StrPath, other: str, its_path: StrPath) -> No
     start = f"{os.path.realpath(path)}."
     number = os.path.realpath(its_path).removeprefix(start)
     there = (each for each in glob.glob(f"{glob.escape(start)}*") if each[len(start) :].isdigit())
-    if number.isdigit() or any(_is_same(each, its_path) for each in there):
+    if number.isdigit() or any(is_same_file(each, its_path) for each in there):
         raise ValueError(
             f"{what} would be written to {os.fspath(path)}, and in later stages of the training to "
             f"{os.fspath(path)}.2 and so on, of which {os.fspath(its_path)} is {other}; expected "
@@ -164,6 +164,15 @@ def remove_partial_files(path: StrPath) -> None:
         if name == f"{start}{middle}{PARTIAL}" and "." not in middle:
             with contextlib.suppress(OSError):
                 _remove_unless_locked(path.parent / name)
+
+
+def is_same_file(path: StrPath, other: StrPath) -> bool:
+    """Whether two names lead to one file, which is no pipe or the like."""
+    try:
+        # A pipe or /dev/null may well be used twice.
+        return os.path.samefile(path, other) and not _is_special(Path(path))
+    except OSError:
+        return os.path.realpath(path) == os.path.realpath(other)
 
 
 class ScratchFolder:
@@ -240,14 +249,6 @@ def _problem_of_folder(folder: Path) -> str | None:
     except OSError as error:
         return f"no file can be made in its folder ({error.strerror}); choose another one"
     return None
-
-
-def _is_same(path: StrPath, other: StrPath) -> bool:
-    try:
-        # A pipe or /dev/null may well be used twice.
-        return os.path.samefile(path, other) and not _is_special(Path(path))
-    except OSError:
-        return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _place(path: StrPath) -> Path:

@@ -232,6 +232,22 @@ def test_standard_input_is_not_written_over_either(files, tmp_path, line):
     assert data.read_bytes() == content
 
 
+@pytest.mark.parametrize("given", ["{}", "-"])
+def test_answers_are_not_appended_to_what_is_read(given, files, tmp_path):
+    """`partita predict model data >> data` would read its answers for ever."""
+    data = tmp_path / "data"
+    content = (files / "raw.txt").read_bytes()
+    data.write_bytes(content)
+    command = [sys.executable, "-m", "partita", "predict", str(files / "hmm.model")]
+    with open(data, "rb") as file, open(data, "ab") as end:
+        done = subprocess.run(
+            [*command, given.format(data)], stdin=file, stdout=end, stderr=subprocess.PIPE
+        )
+    assert done.returncode == 2
+    assert b"standard output would be written to an input of this command" in done.stderr
+    assert data.read_bytes() == content
+
+
 def test_no_room_for_results(run, files, monkeypatch):
     status, _, err = run("predict hmm.model raw.txt -o /dev/full")
     assert status == 2

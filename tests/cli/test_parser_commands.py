@@ -368,6 +368,8 @@ MISTAKES = [
     ("explain parser.model bare.conllu --sentence 6", "--sentence is 6; expected 1 to 5"),
     ("explain parser.model bare.conllu --word 4", "--word is 4; expected 1 to 3"),
     ("explain parser.model bare.conllu --draw none/x", "there is no folder"),
+    ("explain parser.model bare.conllu --draw bare.conllu", "the drawing would be written to bare"),
+    ("explain parser.model bare.conllu --draw ./parser.model", "which is an input of this command"),
     ("explain tagger.model bare.conllu --draw x", "--draw is for parsers"),
     ("select parser.model bare.conllu", "which this command cannot use"),
 ]

@@ -6,6 +6,7 @@ from partita.cli.answers import chosen_sentence, chosen_word
 from partita.cli.families import Family
 from partita.cli.models import Model
 from partita.cli.options import READING, Argument, Options, say
+from partita.cli.outputs import inputs_of
 from partita.cli.predict.trees import drawing
 from partita.cli.results import report_measures, write_results
 from partita.cli.treebanks import read_words
@@ -19,7 +20,7 @@ ARGUMENTS = (
 
 def run(model: Model, options: Options) -> None:
     """Print the explanation, and draw the tree if that is asked for."""
-    check_outputs({"the drawing": options.draw})
+    check_outputs({"the drawing": options.draw}, inputs_of(options))
     sentence = chosen_sentence(read_words(options.input, options), options)
     word = chosen_word(sentence, options)
     # The tree that the explanation is about, whatever `predict` chooses by.
