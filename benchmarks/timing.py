@@ -13,10 +13,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-# One thread unless a benchmark says otherwise; to be set before NumPy and torch are imported.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results"
