@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from partita import SegmentChain, Segmenter, Tagger
+from partita.data.schemes import convert
 from partita.data.sentences import Sentence
 from partita.estimators.segmenting.spelling import Spelling
 from partita.features.segments import role_counts, role_sums
@@ -108,6 +109,36 @@ def test_partial_labels():
     partial = [[tag if rng.random() < 0.6 else "?" for tag in tags] for tags in TAGS]
     found = make(segment_min_count=1).fit(WORDS, partial)
     assert found.score(NEW_WORDS, NEW_TAGS) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags", "filled"),
+    [
+        ("IOB2", "? I-A ? I-A ? B-A ? I-B ?", "B-A I-A I-A I-A ? B-A B-B I-B ?"),
+        ("BIOES", "? I-A ? O B-A ? ? S-B ? E-B", "B-A I-A E-A O B-A E-A ? S-B B-B E-B"),
+        ("BIOES", "B-A ? ? E-A ? O ?", "B-A I-A I-A E-A ? O ?"),
+        (None, "? a ? ? a ? ? b ?", "? a a a a a ? b b"),
+    ],
+)
+def test_segments_go_on_where_tags_are_not_known(scheme, tags, filled):
+    names = ["a", "b"] if scheme is None else ["B-A", "B-B", "O"]
+    assert " ".join(Spelling(names, scheme).completed(tags.split())) == filled
+
+
+@pytest.mark.parametrize("left_out", [0, 1, 2])
+@pytest.mark.parametrize("scheme", ["IOB2", "BIOES", None])
+def test_segments_may_be_longer_than_what_is_known_in_a_row(scheme, left_out):
+    """Every third tag is unknown, so that no segment of three words is known as a whole."""
+    tags = [[tag[2:] for tag in each] for each in TAGS] if scheme is None else TAGS
+    if scheme == "BIOES":
+        tags = [list(convert(each, "IOB2", scheme)) for each in TAGS]
+    partial = [["?" if i % 3 == left_out else tag for i, tag in enumerate(each)] for each in tags]
+    found = make(max_iterations=3, scheme=scheme).fit(WORDS, partial)
+    assert np.isfinite(found.log_prob(WORDS, partial)).all()
+    assert found.longest_ >= (2 if scheme == "IOB2" and left_out == 2 else 3)
+    # What may be one segment or two is no error where one would be too long.
+    asked = make(max_iterations=3, scheme=scheme, longest=3).fit(WORDS, partial)
+    assert asked.longest_ == 3
 
 
 @pytest.mark.parametrize("objective", ["likelihood", "risk", "softmax-margin"])

@@ -79,7 +79,7 @@ def _count_segments(
     nothing = np.zeros(0, dtype=np.int64)
     values = {name: Column(tuple(blocks.values[name]), nothing) for name in columns.words}
     templates = default_places(Words(nothing, values)) if options.segment_features else ()
-    counter = _SegmentCounter(columns, spelling, templates)
+    counter = _SegmentCounter(columns, spelling, templates, options.longest)
     merged, longest = MergedCounts(), 1
     for found, longest_here in blocks.each(counter):
         merged.add([found])
@@ -100,6 +100,7 @@ class _SegmentCounter:
     columns: TagColumns
     spelling: Spelling
     templates: Any
+    longest: int | None
 
     def __call__(self, block: BlockWords) -> tuple[tuple[IntArray, IntArray], int]:
         """The keys of the segments of a block, how often each occurs, and the longest segment."""
@@ -114,7 +115,7 @@ class _SegmentCounter:
         """Words, their segments, and features of segments as long as these."""
         for read in block.chunks():
             words, tags = self.columns.apart(read)
-            segments = labelled_segments(self.spelling, words, tags)
+            segments = labelled_segments(self.spelling, words, tags, self.longest)
             longest = int(segments.n_words.max(initial=1))
             yield words, segments, SegmentFeatures.without_keys(self.templates, longest, {})
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,26 +83,31 @@ def _whole_features(
             "dictionaries came with words that bring features, whose text is not known; expected "
             "words as text or columns."
         )
-    longest = options.longest or 1
-    found = labelled_segments(spelling, words, material.tags)
+    found = labelled_segments(spelling, words, material.tags, options.longest)
+    longest = options.longest or int(found.n_words.max(initial=1))
     if len(found.n_words) and found.n_words.max() > longest:
-        longest = int(found.n_words.max())
-        if options.longest is not None:
-            sentences = np.repeat(np.arange(len(words.n_words)), words.n_words)
-            where = material.where(int(sentences[found.firsts[found.n_words.argmax()]]))
-            raise too_long(where, longest, options.longest)
+        sentences = np.repeat(np.arange(len(words.n_words)), words.n_words)
+        where = material.where(int(sentences[found.firsts[found.n_words.argmax()]]))
+        raise too_long(where, int(found.n_words.max()), longest)
     if not options.segment_features:
         return SegmentFeatures.of_lengths(longest, dictionaries)
     return SegmentFeatures.build(words, found, longest, options.segment_min_count, dictionaries)
 
 
-def labelled_segments(spelling: Spelling, words: Words, tags: Sequence[Sequence[Any]]) -> Segments:
-    """The segments that tags show, as far as they are known."""
+def labelled_segments(
+    spelling: Spelling, words: Words, tags: Sequence[Sequence[Any]], longest: int | None
+) -> Segments:
+    """The segments that tags show, as far as they are known.
+
+    Those with unknown words that are longer than what is asked for are left out: they may be
+    several.
+    """
     starts = np.cumsum(words.n_words) - words.n_words
     found = [
         (start + first, end - first)
         for start, each in zip(starts.tolist(), tags, strict=False)
-        for first, end in _known_segments(spelling, each)
+        for first, end, is_known in _shown_segments(spelling, each)
+        if is_known or longest is None or end - first <= longest
     ]
     firsts, n_words = np.array(found, dtype=np.int64).reshape(-1, 2).T
     return Segments(firsts, n_words)
@@ -115,11 +121,13 @@ def too_long(where: str, n_words: int, longest: int) -> ValueError:
     )
 
 
-def _known_segments(spelling: Spelling, tags: Sequence[Any]) -> Iterator[tuple[int, int]]:
-    """First word and end of the segments that tags show, as far as they are known."""
+def _shown_segments(spelling: Spelling, tags: Sequence[Any]) -> Iterator[tuple[int, int, bool]]:
+    """First word and end of the segments that tags show, and whether all their tags are known."""
     plain = [tag if isinstance(tag, str) else UNKNOWN for tag in tags]
-    cuts = [-1, *(word for word, tag in enumerate(plain) if tag == UNKNOWN), len(plain)]
-    for before, behind in zip(cuts[:-1], cuts[1:], strict=True):
+    filled = spelling.completed(plain)
+    cuts = [-1, *(word for word, tag in enumerate(filled) if tag == UNKNOWN), len(filled)]
+    for before, behind in pairwise(cuts):
         if behind - before > 1:
-            for first, end, _ in spelling.rows(plain[before + 1 : behind]).tolist():
-                yield before + 1 + first, before + 1 + end
+            for first, end, _ in spelling.rows(filled[before + 1 : behind]).tolist():
+                here = slice(before + 1 + first, before + 1 + end)
+                yield here.start, here.stop, UNKNOWN not in plain[here]

@@ -78,7 +78,8 @@ class Segmenter(DescribedWords, TagEstimator, Penalties, Descent, Uncertainty):
     )
     longest: int | None = option(
         None,
-        "words of the longest segments; as long as those of the training data if left out",
+        "words of the longest segments; as long as those of the training data if left out, with "
+        "unknown words between two that may be of one segment",
         at_least(1),
     )
     segment_features: bool = option(True, "features of whole segments, not of words alone")

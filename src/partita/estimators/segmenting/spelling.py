@@ -1,12 +1,13 @@
 """How tags of words spell segments: B-NP, I-NP and O, BIOES, or the same tag in a row."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
-from partita.data.schemes import OUTSIDE, Chunk, Scheme, chunks, split_tag
+from partita.data.schemes import OUTSIDE, UNKNOWN, Chunk, Scheme, chunks, split_tag
 from partita.estimators.tagging.tags import TagSet
 from partita.features.segments import N_ROLES
 
@@ -85,6 +86,41 @@ class Spelling:
                 word = chunk.last + 1
         return np.array(found, dtype=np.int64).reshape(-1, 3)
 
+    def completed(self, tags: Sequence[str]) -> list[str]:
+        """Known tags, and those between and beside them that are likely of the same segments.
+
+        What is not known between two words that may be of one segment is taken for a part of it,
+        and a word beside one that cannot be the first, or last, for its neighbour.
+
+        >>> spelling = Spelling(["B-PER", "I-PER", "O"], "IOB2")
+        >>> spelling.completed(["B-PER", "?", "I-PER", "?", "O", "?", "I-PER"])
+        ['B-PER', 'I-PER', 'I-PER', '?', 'O', 'B-PER', 'I-PER']
+        """
+        found = list(tags)
+        known = [word for word, tag in enumerate(tags) if tag != UNKNOWN]
+        for before, word in pairwise([-1, *known, len(tags)]):
+            if word - before == 1:
+                continue
+            left = self._role(found[before]) if before >= 0 else None
+            right = self._role(found[word]) if word < len(tags) else None
+            if left and right and self._is_one(left, right):
+                found[before + 1 : word] = self._tags(left[1], [1] * (word - before - 1))
+                continue
+            if left and self.scheme != "IOB2" and left[0] in ("", "B", "I"):
+                found[before + 1] = self._tags(left[1], [2])[0]
+            if right and right[0] in ("I", "E"):
+                found[word - 1] = self._tags(right[1], [0])[0]
+        return found
+
+    def _role(self, tag: str) -> tuple[str, str]:
+        """The letter of a tag, and its type."""
+        return ("", tag) if self.scheme is None else (split_tag(tag)[0], _kind(tag))
+
+    def _is_one(self, left: tuple[str, str], right: tuple[str, str]) -> bool:
+        """Whether two words, all others between them of one type, may be of one segment."""
+        goes_on = self.scheme is None or (left[0] in ("B", "I") and right[0] in ("I", "E"))
+        return goes_on and left[1] == right[1]
+
     def tags_of(self, rows: IntArray) -> list[str]:
         """The tags of segments."""
         found: list[str] = []
@@ -121,7 +157,7 @@ class Spelling:
         """The roles and types that each tag stands for, (n_tags, 4 s)."""
         meanings = np.zeros((len(self.tags), N_ROLES, len(self.types)), dtype=np.bool_)
         for number, tag in enumerate(self.tags.names):
-            letter, kind = ("", tag) if self.scheme is None else (split_tag(tag)[0], _kind(tag))
+            letter, kind = self._role(tag)
             for role in ROLES[self.scheme][letter]:
                 meanings[number, role, self._numbers[kind]] = True
         return meanings.reshape(len(self.tags), -1)
