@@ -3,6 +3,7 @@
 from array import array
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -84,8 +85,39 @@ def test_a_tensor_that_wants_a_gradient_is_not_cut_off_from_it():
     np.testing.assert_array_equal(
         pt.SpanningTree(tensor).marginals, pt.SpanningTree(ARCS).marginals
     )
-    with pytest.raises(ValueError, match="arcs is no array of numbers.*grad"):
+    with pytest.raises(ValueError, match=r"arcs is no array of numbers.*grad.*partita\.torch"):
         pt.SpanningTree(tensor.requires_grad_())
+
+
+def column_of(arrays):
+    column = np.empty(len(arrays), dtype=object)
+    column[:] = arrays
+    return column
+
+
+COLUMNS = {
+    "array of objects": column_of,
+    "series of arrays": lambda arrays: pd.Series(arrays, index=range(7, 7 + len(arrays))),
+    "series of lists": lambda arrays: pd.Series([array.tolist() for array in arrays]),
+}
+
+
+@pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
+def test_a_column_of_arrays_is_a_list_of_sentences(column):
+    rng = np.random.default_rng(0)
+    unary = [rng.normal(size=(n_words, 2)) for n_words in (4, 2, 3)]
+    tables = [rng.normal(size=(n_words - 1, 2, 2)) for n_words in (4, 2, 3)]
+    for pairwise in (tables[0][0], tables):
+        expected = pt.LinearChain(unary, pairwise)
+        p = pt.LinearChain(column(unary), column(tables) if pairwise is tables else pairwise)
+        np.testing.assert_array_equal(p.log_partition, expected.log_partition)
+        for found, each in zip(p.marginals.unary, expected.marginals.unary, strict=True):
+            np.testing.assert_array_equal(found, each)
+        values = p.expectation((column(unary), None))
+        np.testing.assert_array_equal(values, expected.expectation((unary, None)))
+    arcs = [ARCS, ARCS[:3, :3]]
+    found = pt.ProjectiveTree(column(arcs)).log_partition
+    np.testing.assert_array_equal(found, pt.ProjectiveTree(arcs).log_partition)
 
 
 NESTED = {

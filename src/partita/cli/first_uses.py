@@ -36,8 +36,10 @@ def chain() -> None:
     for n_tags in (3, 20):
         ask(pt.LinearChain(rng.normal(size=(4, n_tags)), rng.normal(size=(n_tags, n_tags))))
         ask(pt.LinearChain(rng.normal(size=(4, n_tags)), rng.normal(size=(3, n_tags, n_tags))))
-    # A padded batch has a door of its own.
-    ask(pt.LinearChain(rng.normal(size=(2, 4, 3)), rng.normal(size=(3, 3)), n_words=[4, 2]))
+    # A padded batch has a door of its own, and so have scores of networks.
+    unary, pairwise = rng.normal(size=(2, 4, 3)), rng.normal(size=(3, 3))
+    ask(pt.LinearChain(unary, pairwise, n_words=[4, 2]))
+    ask(pt.LinearChain(unary.astype(np.float32), pairwise.astype(np.float32), n_words=[4, 2]))
 
 
 def segments() -> None:
@@ -48,8 +50,9 @@ def segments() -> None:
 
 
 def trees(kind: "type[pt.ProjectiveTree] | type[pt.SpanningTree]") -> None:
-    """One root and many."""
+    """One root and many, with labels and without."""
     rng = np.random.default_rng(0)
+    ask(kind(rng.normal(size=(3, 3, 2)), labelled=True))
     for single_root in (False, True):
         ask(kind(rng.normal(size=(6, 6)), single_root=single_root))
     # Sentences of a batch are computed side by side, four or eight, one alone by itself.
@@ -78,9 +81,7 @@ def forest() -> None:
     """A small hypergraph."""
     hypergraph = pt.Hypergraph([0, 1, 2, 2], [[], [], [0, 1], [1, 1]], 2)
     p = pt.HypergraphDistribution(hypergraph, [0.0, 0.1, 0.2, 0.3])
-    assert p.marginals is not None
-    p.k_best(2)
-    p.sample(2, np.random.default_rng(0))
+    ask(p)
 
 
 def tagger() -> None:

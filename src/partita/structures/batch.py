@@ -28,8 +28,8 @@ def number_array(name: str, values: Any, expected: str) -> FloatArray:
     if hasattr(values, "toarray"):
         raise ValueError(
             f"{name} is a sparse {type(values).__name__}, which does not say what the cells that "
-            f"it leaves out mean; expected {expected}. Give {name}.toarray(), with -inf in the "
-            "cells that are forbidden."
+            f"it leaves out mean; expected {expected}. Give {name}.toarray(); of scores, with "
+            "-inf in the cells that are forbidden."
         )
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(
@@ -45,7 +45,11 @@ def number_array(name: str, values: Any, expected: str) -> FloatArray:
         return array.astype(np.float64, copy=False)
     # Of a tensor that wants a gradient, or on another device, PyTorch makes a RuntimeError.
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        raise ValueError(f"{name} is no array of numbers ({error}); expected {expected}.") from None
+        is_tensor = type(values).__module__.partition(".")[0] == "torch"
+        also = " partita.torch has the distributions on tensors." if is_tensor else ""
+        raise ValueError(
+            f"{name} is no array of numbers ({error}); expected {expected}.{also}"
+        ) from None
 
 
 def flat_vector(name: str, values: ArrayLike, n_parts: int) -> FloatArray:
@@ -102,18 +106,30 @@ def is_whole(value: Any) -> bool:
 def is_list(values: Any, n_axes: int) -> bool:
     """Whether a caller means a list of sentences, whose arrays have so many axes each.
 
-    An array never is one, nor are nested lists of numbers with the axes of one sentence; what holds
-    arrays always is.
+    An array of numbers never is one, nor are nested lists of numbers with the axes of one sentence;
+    what holds arrays always is, and so is a column of objects, such as a pandas Series of them.
 
     >>> is_list([np.zeros((3, 2))], 2), is_list([[0.0, 1.0], [2.0, 0.0]], 2)
     (True, False)
     """
     if not isinstance(values, list | tuple):
-        return False
+        return is_column(values)
     depth, first = 1, values[0] if values else None
     while isinstance(first, list | tuple):
         depth, first = depth + 1, first[0] if first else None
     return depth != n_axes or getattr(first, "ndim", 0) > 0
+
+
+def is_column(values: Any) -> bool:
+    """Whether something is a column of objects, one for each sentence.
+
+    >>> column = np.empty(2, dtype=object)
+    >>> column[:] = [np.zeros((3, 2)), np.zeros((1, 2))]
+    >>> is_column(column), is_column(column[0])
+    (True, False)
+    """
+    is_of_objects = getattr(getattr(values, "dtype", None), "kind", "") == "O"
+    return is_of_objects and values.ndim == 1
 
 
 def check_scores(name: str, scores: FloatArray) -> None:

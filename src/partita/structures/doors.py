@@ -11,7 +11,7 @@ from partita.arrays import Array, FloatArray, IntArray
 from partita.kernels import parts as part_kernels
 from partita.kernels.doors import padded
 from partita.structures.base import Structures
-from partita.structures.batch import boolean_array, number_array
+from partita.structures.batch import boolean_array, is_column, number_array
 from partita.structures.forms import SHAPE, Form, are_arrays, length_of
 from partita.structures.part_arrays import PartArray
 from partita.structures.settling import PRECISE
@@ -210,6 +210,8 @@ def _listed(sets: Structures, index: int, given: Any, dtype: type) -> FloatArray
             f"{array.name} has {length_of(given)} sentences; expected {len(shapes)}, as the "
             "scores have."
         )
+    if is_column(given):
+        given = list(given)
     is_right = are_arrays(given) and [*map(SHAPE, given)] == shapes
     if not is_right or not {cells.dtype for cells in given} <= _taken(dtype):
         given = [

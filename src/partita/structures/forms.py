@@ -187,7 +187,7 @@ def recognise(
 def _recognised(scores: Sequence[tuple[str, Any, Axes]]) -> Given:
     """The form of scores, all words of which are there."""
     name, given, axes = scores[0]
-    if type(given) is np.ndarray:
+    if type(given) is np.ndarray and not given.dtype.hasobject:
         # Plain loops: a comprehension is a call more, and all of this is a tenth of a small batch.
         n_axes: tuple[int, ...] = ()
         expected: tuple[Axes, ...] = ()
