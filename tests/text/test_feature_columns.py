@@ -49,3 +49,9 @@ def test_memory_is_bounded(monkeypatch):
     tokens = [{"word": text} for text in "abcdefg"] + [{"word": "dog"}]
     assert columns.rows(tokens).ids.tolist() == [0]
     assert max(map(len, columns._keys.values())) <= 3
+
+
+@pytest.mark.parametrize("token", [["word", 0.5], [1, 2], {1: 0.5}, {"a": 0.5, 2: "b", 3: True}])
+def test_names_of_features_are_text(token):
+    with pytest.raises(ValueError, match=r"has the feature [\d.]+; expected text as the name"):
+        list(named_rows([TOKENS[0], token]))

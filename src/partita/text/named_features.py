@@ -73,7 +73,7 @@ def named_rows(tokens: Iterable[Any]) -> Iterator[list[str] | dict[str, float]]:
     """The features of each word: names where all have value 1, else names with values."""
     for token in tokens:
         if not isinstance(token, Mapping):
-            yield list(token)
+            yield _checked(list(token))
             continue
         names: list[str] = []
         numbers: dict[str, float] = {}
@@ -84,11 +84,24 @@ def named_rows(tokens: Iterable[Any]) -> Iterator[list[str] | dict[str, float]]:
                 names.append(key)
             elif value is not False:
                 _add(numbers, key, value)
+        _checked(names)
         yield {**dict.fromkeys(names, 1.0), **numbers} if numbers else names
+
+
+def _checked(names: list[Any]) -> list[str]:
+    """Names of features, which are text: a matrix of numbers is meant to be an array."""
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(
+                f"a word has the feature {name!r}; expected text as the name of a feature. Give "
+                "numbers under names, in a dictionary, or as an array (n_words, n_features)."
+            )
+    return names
 
 
 def _add(numbers: dict[str, float], key: str, value: Any) -> None:
     """A number, or several features under one key."""
+    _checked([key])
     if isinstance(value, Mapping):
         for inner, inner_value in value.items():
             _add(numbers, f"{key}:{inner}", inner_value)
