@@ -268,6 +268,20 @@ def test_a_model_is_written_though_all_streams_are_closed(files, tmp_path, monke
     assert model.exists()
 
 
+@pytest.mark.parametrize("is_full", [True, False])
+def test_a_model_is_written_though_nobody_can_be_told(is_full, files, tmp_path):
+    """Messages go to a full disk, or to `head`, which has seen enough."""
+    model, line = tmp_path / "hmm.model", [sys.executable, "-m", "partita", "train", "hmm"]
+    line += [str(files / "train.conllu"), "-o", str(model), "--max-iterations", "1", "--progress"]
+    with open("/dev/full", "w") as full:
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(line, stderr=full if is_full else writing)
+        os.close(writing)
+    assert done.returncode == 0
+    assert model.exists()
+
+
 @pytest.mark.parametrize("stage", ["parser.build_parser", "outputs.check_files"])
 def test_ctrl_c_before_there_is_anything_to_do(monkeypatch, capsys, stage):
     """Importing what a command needs takes a second or two, in which users change their minds."""
@@ -278,6 +292,16 @@ def test_ctrl_c_before_there_is_anything_to_do(monkeypatch, capsys, stage):
     monkeypatch.setattr(f"partita.cli.{stage}", interrupted)
     assert main(["inspect", "my.model"]) == 1
     assert capsys.readouterr().err == "partita: interrupted; nothing was written.\n"
+
+
+def test_a_second_ctrl_c_while_the_first_is_told(monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partita.cli.parser.build_parser", interrupted)
+    monkeypatch.setattr("partita.cli.messages.Messages.write", interrupted)
+    assert main(["inspect", "my.model"]) == 1
+    assert capsys.readouterr().err == ""
 
 
 def test_an_interrupted_training_keeps_what_it_has(run, tmp_path, monkeypatch):

@@ -8,9 +8,8 @@ Nothing heavy is imported before a command runs, so that `partita --help` answer
 import errno
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Sequence
+from contextlib import suppress
 
 __all__ = ["main"]
 
@@ -20,8 +19,14 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
-    with _standard_error():
-        return _status(arguments)
+    try:
+        # Here, so that Ctrl-C is heeded from the first moment on.
+        from partita.cli.messages import harmless_messages
+
+        with harmless_messages():
+            return _status(arguments)
+    except KeyboardInterrupt:  # before there is anything to say, or once more while it is said
+        return 1
 
 
 def _status(arguments: Sequence[str] | None) -> int:
@@ -61,7 +66,9 @@ def _status(arguments: Sequence[str] | None) -> int:
 
 def _run(given: list[str]) -> int:
     """Understand the arguments, which imports what they are about, and do what they say."""
-    # Here, so that Ctrl-C is heeded from the first moment on.
+    # Here for the same reason.
+    from pathlib import Path
+
     from partita.cli.heartbeat import signs_of_life
     from partita.cli.inputs import expand_patterns
     from partita.cli.options import say_once
@@ -98,17 +105,3 @@ def _drop_output() -> None:
     """What is left to be written goes nowhere: Python would complain again when it closes it."""
     with suppress(OSError, ValueError):  # a program's stand-in for it is no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def _standard_error() -> Iterator[None]:
-    """Where standard error is closed, messages go nowhere: `print` would put them among results."""
-    if sys.stderr is not None:
-        yield
-        return
-    with open(os.devnull, "w") as nowhere:
-        sys.stderr = nowhere
-        try:
-            yield
-        finally:
-            sys.stderr = None

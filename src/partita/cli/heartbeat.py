@@ -53,12 +53,8 @@ def signs_of_life(seconds: float = SECONDS) -> Iterator[None]:
         while not watched.done.wait(max(watched.last + seconds - time.monotonic(), 0.0)):
             if time.monotonic() - watched.last >= seconds:
                 minutes, rest = divmod(round(time.monotonic() - began), 60)
-                try:
-                    watched.write(f"still at work, {minutes}:{rest:02} since the command began\n")
-                    watched.flush()
-                except (OSError, ValueError):
-                    # Nobody reads any more, which is no reason to stop.
-                    return
+                watched.write(f"still at work, {minutes}:{rest:02} since the command began\n")
+                watched.flush()
 
     thread = threading.Thread(target=beat, name="partita signs of life", daemon=True)
     sys.stderr = cast(Any, watched)
