@@ -1,4 +1,5 @@
-"""How time grows: the algorithms of the library beside those that their papers improve on.
+"""How time grows: the algorithms of the library beside those that their papers improve on, and
+passes of training by more threads.
 
     python -m benchmarks.scaling [--quick]
 
@@ -8,15 +9,24 @@ are in the report of `partita demo`, at smaller sizes.
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from benchmarks.timing import RESULTS, Table, optional, write_json
+from benchmarks.timing import RESULTS, Table, best_times, optional, write_json
 
 # isort: split
+import numpy as np
+
+from benchmarks.training import Data
 from partita.demo import best_tree, covariance_product, entropy_gradient
 from partita.demo.covariance_product import CLAMPING, MATRIX, PRODUCT, clamping_times
 from partita.demo.entropy_gradient import LATTICES, N_TAGS, N_WORDS, NEW, OLD, training_seconds
 from partita.demo.timing import Method, Times, compare, exponent
+from partita.objectives import Entropy, Likelihood
+from partita.objectives.base import as_sum
+from partita.objectives.evidence import Evidence
+from partita.training.corpus import MemoryCorpus
+from partita.training.threads import n_cores
 
 SEED = 0
 RATIOS = ((25, 9), (100, 9), (400, 9), (1600, 9), (25, 18), (25, 45), (25, 90))
@@ -83,6 +93,30 @@ def trees(quick: bool) -> list[Race]:
     return [*races, raced(title, "words", best_tree.methods(), limits, 10)]
 
 
+def cores(quick: bool) -> Race:
+    """A pass over a corpus of tags by 1, 2, 4 ... threads, as many as there are cores."""
+    data = Data(20_000 if quick else 200_000)
+    objectives = {
+        "gradient of the likelihood": Likelihood(),
+        "with entropy": Likelihood() + 0.1 * Entropy(),
+        "expected counts of a hidden Markov model": Evidence(),
+    }
+    threads = [2**power for power in range(max(2, n_cores().bit_length()))]
+    names, runs = [], []
+    for name, objective in objectives.items():
+        batches = data.batches(tuple(as_sum(objective).names))
+        weights = np.random.default_rng(1).normal(size=batches[0].features.n_weights, scale=0.1)
+        for n_threads in threads:
+            corpus = MemoryCorpus(objective, batches, n_threads=n_threads)
+            names.append((name, n_threads))
+            runs.append(partial(corpus.value_and_gradient, weights))
+    # All in turn, so that ratios are of the same moments.
+    times: dict[str, dict[int, float]] = {name: {} for name in objectives}
+    for (name, n_threads), seconds in zip(names, best_times(runs, 2 if quick else 20), strict=True):
+        times[name][n_threads] = seconds
+    return Race(f"A pass over {data.n_words:,} words with 17 tags", "threads", times)
+
+
 def entropy_beside_likelihood(sizes: Sequence[tuple[int, int]]) -> Table:
     """What entropy regularisation adds to a sentence."""
     table = Table(
@@ -106,8 +140,10 @@ def plot(races: Sequence[Race]) -> None:
     pyplot = optional("matplotlib.pyplot")
     if pyplot is None:
         return
-    figure, panels = pyplot.subplots(1, len(races), figsize=(5 * len(races), 5))
-    for race, axes in zip(races, panels, strict=True):
+    n_rows = 2
+    n_columns = -(-len(races) // n_rows)
+    figure, panels = pyplot.subplots(n_rows, n_columns, figsize=(5 * n_columns, 4.5 * n_rows))
+    for race, axes in zip(races, panels.flat, strict=True):
         for name, found in race.times.items():
             label = f"{name}: {exponent(found):.1f}"
             axes.loglog(list(found), list(found.values()), "o-", label=label)
@@ -122,7 +158,7 @@ def plot(races: Sequence[Race]) -> None:
 
 def main(quick: bool) -> None:
     """Measure, print, and write benchmarks/results/scaling.json and .png."""
-    races = [*chains(quick), *trees(quick)]
+    races = [*chains(quick), *trees(quick), cores(quick)]
     tables = [race.table() for race in races]
     tables.append(entropy_beside_likelihood(RATIOS[:2] if quick else RATIOS))
     for table in tables:
