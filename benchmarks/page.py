@@ -1,7 +1,8 @@
 """Write docs/benchmarks.md from the results of the last runs: `python -m benchmarks.page`.
 
 A benchmark is a module here, and a note in notes/NAME.md: its title, the folders of src/partita
-that it measures, and what a reader should know of it, also where we lose. Nothing else names it.
+that it measures, a paragraph of what is measured and how to read it, and then, folded on the page,
+what we find, where we lose, and what was tried. Nothing else names it.
 """
 
 import json
@@ -9,6 +10,7 @@ import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +35,12 @@ ORDER = (
 
 INTRODUCTION = """# Benchmarks
 
+First what we find in short, what we aim at and miss, and what we aim at and reach; then a section
+for each benchmark: what it measures, at which commit, its tables, and what was tried.
+
 Every table is what one run printed; `make bench-NAME` makes it again and `python -m
 benchmarks.page` rewrites this page from the results. Times are the best of several runs, but the
-machine is shared, and a figure can be off by a third. Ratios are from the same run. Every section
-says which commit it measured, and whether the code that it measures has changed since.
+machine is shared, and a figure can be off by a third. Ratios are from the same run.
 
 """
 
@@ -76,6 +80,12 @@ class Section:
         )
 
     @property
+    def link(self) -> str:
+        """To the section."""
+        anchor = re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
+        return f"[{self.title}](#{anchor})"
+
+    @cached_property
     def age(self) -> str:
         """Which commit was measured, and what has happened to the measured code since."""
         commit = self.result.get("commit")
@@ -99,24 +109,33 @@ class Section:
         versions = ", ".join(
             f"{package} {number}" for package, number in machine["versions"].items()
         )
+        made_by = (
+            f"NumPy's matrix product at {machine['dgemm_gflops']} GFLOP/s on one core; Python "
+            f"{machine['python']}, {versions}."
+        )
+        what, _, tried = self.note.partition("\n\n")
+        tables = [str(Table(table["title"], table["rows"])) for table in self.result["tables"]]
+        if (RESULTS / f"{self.name}.png").exists():
+            tables.append(f"\n![Time against size](../benchmarks/results/{self.name}.png)")
+        for path in sorted(RESULTS.glob(f"{self.name}-*.svg")):
+            title = re.findall(r"<title>(.*?)</title>", path.read_text())[0]
+            tables.append(f"\n![{title}](../benchmarks/results/{path.name})")
         lines = [
             f"## {self.title}\n",
             f"    {COMMANDS.get(self.name, f'make bench-{self.name}')}\n",
-            # The tables are folded: a reader opens what the summary made them curious about.
-            '<details markdown="1">',
-            f"<summary>Tables and notes: {self.title}</summary>\n",
-            self.note,
-            f"\n{self.age} {machine['processor']}, {machine['cores']} cores, NumPy's matrix "
-            f"product at {machine['dgemm_gflops']} GFLOP/s on one; Python {machine['python']}, "
-            f"{versions}.",
+            f"{what}\n",
+            f"{self.age} {machine['processor']}, {machine['cores']} cores.\n",
+            # Folded: a reader opens what the summary made them curious about.
+            folded(f"Tables: {self.title}", "\n".join([*tables, "", made_by])),
         ]
-        lines += [str(Table(table["title"], table["rows"])) for table in self.result["tables"]]
-        if (RESULTS / f"{self.name}.png").exists():
-            lines.append(f"\n![Time against size](../benchmarks/results/{self.name}.png)")
-        for path in sorted(RESULTS.glob(f"{self.name}-*.svg")):
-            title = re.findall(r"<title>(.*?)</title>", path.read_text())[0]
-            lines.append(f"\n![{title}](../benchmarks/results/{path.name})")
-        return "\n".join([*lines, "\n</details>"]) + "\n"
+        if tried:
+            lines.append(folded(f"What we find, and what was tried: {self.title}", tried))
+        return "\n".join(lines) + "\n"
+
+
+def folded(title: str, text: str) -> str:
+    """Text that a reader opens."""
+    return f'<details markdown="1">\n<summary>{title}</summary>\n\n{text.strip()}\n\n</details>\n'
 
 
 def _git(*arguments: str) -> str | None:
@@ -145,14 +164,21 @@ def summary(sections: list[Section]) -> str:
     missed = Table("Where we lose: what we aim at and do not reach")
     reached = Table("What we aim at and reach")
     for section in sections:
-        anchor = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")
-        link = f"[{section.title}](#{anchor})"
         for line in section.result.get("headlines", ()):
-            short.add(**line, section=link)
+            short.add(**line, section=section.link)
         for line in section.result.get("aims", ()):
             row = {name: line[name] for name in ("what", "aim", "found")}
-            (reached if line["reached"] == "yes" else missed).add(**row, section=link)
-    return "".join(f"{table}\n\n" for table in (short, missed, reached) if table.rows)
+            (reached if line["reached"] == "yes" else missed).add(**row, section=section.link)
+    tables = [f"{table}\n\n" for table in (short, missed, reached) if table.rows]
+    return stale(sections) + "".join(tables)
+
+
+def stale(sections: Sequence[Section]) -> str:
+    """Which sections are older than the code that they measure."""
+    older = [section.link for section in sections if section.age.startswith("**Stale")]
+    if not older:
+        return "No section is older than the code that it measures.\n\n"
+    return f"**Stale**, since the code that they measure has changed: {', '.join(older)}.\n\n"
 
 
 TABLE = re.compile(r"(<!-- table of (\w+): (.*?) -->\n).*?(<!-- end of table -->)", re.DOTALL)

@@ -67,3 +67,21 @@ def test_unknown_commits_and_none(commit):
     commit("kernels/loops.py")
     assert age("0123abc").startswith("**Stale?**")
     assert age(None).startswith("**Stale:** measured before")
+
+
+def test_the_page_begins_with_what_is_stale(commit):
+    measured = commit("kernels/loops.py")
+    fresh = Section("a", "Some Trees", ("text",), "", {"commit": measured})
+    old = Section("b", "Aligners, too", ("kernels",), "", {"commit": measured})
+    commit("kernels/loops.py")
+    assert page.summary([fresh]).startswith("No section is older")
+    said, _, _ = page.summary([fresh, old]).partition("\n")
+    assert said.endswith("has changed: [Aligners, too](#aligners-too).")
+
+
+@pytest.mark.parametrize("name", page.names())
+def test_a_section_says_first_what_is_measured(name):
+    section = Section.read(name)
+    before, _, _ = section.text.partition("<details")
+    assert section.note.partition("\n\n")[0] in before
+    assert section.age in before
