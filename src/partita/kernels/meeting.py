@@ -1,9 +1,10 @@
 """Threads that meet inside compiled code: waking one takes 100 microseconds, as long as the work.
 
-Work is in steps of numbered tasks; a thread takes the next one, so that nobody waits for a thread
-that the machine does not let run, unless it is in the middle of a task. Whoever waits looks at a
-counter again and again, and lets others run now and then. Counters only grow; each has a cache line
-of its own.
+Work is in phases of numbered tasks; a thread takes the next one, so that nobody waits for a thread
+that the machine does not let run, unless it is in the middle of a task. Tasks are taken from both
+ends, so that a thread mostly has those that it had in the last step, and finds its memory in its
+own cache. Whoever waits looks at a counter again and again, and lets others run now and then.
+Counters only grow; each has a cache line of its own.
 """
 
 import sys
@@ -19,9 +20,9 @@ from partita.kernels.jit import borrowing
 
 N_CELLS = 24
 TICKETS, DONE, STOPPED = 0, 8, 16
-"""Places of the counters: the step and its next task, tasks that are done, and the end of all."""
-MOST_TASKS = 2**20
-"""Of a step."""
+"""Places of the counters: the phase and what was taken, tasks that are done, and the end of all."""
+N_BITS = 20
+"""Of the number of tasks that were taken from either end of a phase."""
 PATIENCE = 256
 """Looks after which others are let run."""
 
@@ -122,21 +123,33 @@ def new_counters():
 
 
 @borrowing
-def begin_step(counters, number):
-    """Let tasks of a step be taken; by one thread only, when all of the last one are done."""
-    add_to(counters, TICKETS, number * MOST_TASKS - seen(counters, TICKETS))
+def first_ticket(phase):
+    """The counter of tickets when a phase begins."""
+    return phase << (2 * N_BITS)
 
 
 @borrowing
-def take(counters, number, n_tasks):
-    """The next task of a step; -1 if there is none, or the step is over."""
+def begin(counters, phase):
+    """Let tasks of a phase be taken, unless somebody did; when all of the last one are done."""
     while True:
         ticket = seen(counters, TICKETS)
-        task = ticket - number * MOST_TASKS
-        if task < 0 or task >= n_tasks:
+        if ticket >= first_ticket(phase):
+            return
+        if replaced(counters, TICKETS, ticket, first_ticket(phase)):
+            return
+
+
+@borrowing
+def take(counters, phase, n_tasks, from_end):
+    """The next task of a phase, from its beginning or end; -1 if there is none, or it is over."""
+    while True:
+        ticket = seen(counters, TICKETS)
+        taken = ticket - first_ticket(phase)
+        n_first, n_last = taken >> N_BITS, taken & ((1 << N_BITS) - 1)
+        if taken < 0 or n_first + n_last >= n_tasks:
             return -1
-        if replaced(counters, TICKETS, ticket, ticket + 1):
-            return task
+        if replaced(counters, TICKETS, ticket, ticket + (1 if from_end else 1 << N_BITS)):
+            return n_tasks - 1 - n_last if from_end else n_first
 
 
 @borrowing

@@ -1,11 +1,13 @@
-"""Mini-batches of chains in one compiled call a step, which threads make together.
+"""Mini-batches of chains in compiled calls of many steps, which threads make together.
 
 For what taggers learn by: the likelihood of tags, attributes of words, one transition table. The
 numbers are those of the general way, to the last bit; what Python does there for each batch, a
-quarter of the time, is done once.
+quarter of the time, is done once for a pass.
 """
 
+import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,22 +15,63 @@ from partita.arrays import IntArray
 from partita.features.columns import ColumnBlock, shared_out
 from partita.kernels import meeting
 from partita.kernels.jit import is_ready
-from partita.kernels.simd.eight import EIGHT
 from partita.kernels.weights import chain_steps as kernels
 from partita.kernels.weights import updates
+from partita.kernels.weights.tagged import Tagged
 from partita.structures.chains import Chains
+from partita.training.addressed import Addressed
 from partita.training.batches import Batch
 from partita.training.support import BatchColumns
-from partita.training.tagged_batches import losses_of, room_of, tagged
+from partita.training.tagged_batches import room_of, tagged
 from partita.training.threads import Helpers
 
+STRETCH = 16
+"""Steps of one call: signals, and whoever watches, have to wait for it."""
+N_PIECES = 2
+"""Into so many the sentences of a batch are cut: more would leave lanes empty."""
 Plan = Sequence[tuple[Sequence[int], updates.Update]]
 """The batches of each step of a pass, and its numbers."""
 
 
+@dataclass(frozen=True)
+class ChainBatches:
+    """All batches of a corpus as the kernel wants them."""
+
+    batches: Addressed
+    n_sentences: list[int]
+    """Of each batch."""
+    n_tasks: IntArray
+    """Of a step with each batch."""
+    n_chunks: int
+    """The most of a batch."""
+    largest: list[Tagged]
+    """Those with the most parts and sentences."""
+
+    @classmethod
+    def of(cls, found: Sequence[kernels.ChainBatch]) -> "ChainBatches":
+        """With what all passes want to know."""
+        n_chunks = [len(batch.chunks) // kernels.CHUNK for batch in found]
+        n_pieces = [len(batch.tagged.pieces) - 1 for batch in found]
+        n_sentences = [len(batch.tagged.part_offsets) - 1 for batch in found]
+        n_parts = [batch.tagged.part_offsets[-1] for batch in found]
+        return cls(
+            Addressed(found),
+            n_sentences,
+            np.add(n_chunks, n_pieces),
+            max(n_chunks),
+            [found[int(np.argmax(sizes))].tagged for sizes in (n_parts, n_sentences)],
+        )
+
+    def room(self) -> kernels.StepsRoom:
+        """For any step, and for what one call finds."""
+        tagged = room_of(self.largest, has_entropy=False)
+        losses = np.empty((STRETCH, max(self.n_sentences)))
+        return kernels.StepsRoom(tagged, np.empty(self.n_chunks), losses, np.empty(STRETCH))
+
+
 def chain_batches(
     batches: Iterable[Batch], name: str, columns: BatchColumns
-) -> tuple[kernels.ChainBatch, ...] | None:
+) -> "ChainBatches | None":
     """All batches as the kernel wants them; None if it is not for all of them."""
     found = []
     for batch, blocks in zip(batches, columns.blocks, strict=True):
@@ -36,15 +79,18 @@ def chain_batches(
         if made is None:
             return None
         found.append(made)
-    return tuple(found)
+    return ChainBatches.of(found)
 
 
 def _chain_batch(
     batch: Batch, name: str, blocks: Sequence[ColumnBlock]
 ) -> kernels.ChainBatch | None:
     """A batch as the kernel wants it; None where the kernel is not for it."""
-    pieces = _pieces(batch.structures) if isinstance(batch.structures, Chains) else None
-    found = None if pieces is None else tagged(batch, name, pieces)
+    chains = batch.structures
+    if not isinstance(chains, Chains):
+        return None
+    pieces = [0, *(end for _, end in shared_out(chains.part_offsets, N_PIECES))]
+    found = tagged(batch, name, np.array(pieces))
     if found is None or len(blocks) != 2 or len(found.pairs):
         return None
     words, tables = blocks
@@ -57,23 +103,30 @@ def _chain_batch(
     )
 
 
-def _pieces(chains: Chains) -> IntArray:
-    """Where two pieces of the sentences begin, and the end: whole groups of lanes, if possible."""
-    middle = int(np.searchsorted(chains.part_offsets, chains.n_parts // 2))
-    middle -= middle % EIGHT if middle > EIGHT else 0
-    return np.array([0, middle, chains.n_sentences])
-
-
 def _chunks(words: ColumnBlock, tables: ColumnBlock) -> IntArray:
-    """Chunks of all columns, the longest first, so that threads come to the end together."""
+    """Chunks of all columns, as `kernels.ChainBatch` has them.
+
+    Attributes that occur once come in the order of their rows, and so of the pieces. Those of the
+    transition table take no time, and come in the middle.
+    """
+    single, repeated = (
+        [(kind, *ends) for ends in shared_out(work)]
+        for kind, work in (
+            (kernels.SINGLE, words.single_work),
+            (kernels.REPEATED, words.repeated_work),
+        )
+    )
     n_tables = len(tables.repeated.attributes) + len(tables.single.attributes)
-    found = []
-    for kind, work in (
-        (kernels.SINGLE, words.single_work),
-        (kernels.REPEATED, words.repeated_work),
-    ):
-        found += [(kind, begin, end) for begin, end in shared_out(work)]
-    return np.array([*found, (kernels.TABLES, 0, n_tables)])
+    once, again = len(single) // 2, len(repeated) // 2
+    return np.array(
+        [
+            *single[:once],
+            *repeated[:again],
+            (kernels.TABLES, 0, n_tables),
+            *repeated[again:],
+            *single[once:],
+        ]
+    ).ravel()
 
 
 class ChainPass:
@@ -81,38 +134,45 @@ class ChainPass:
 
     def __init__(
         self,
-        batches: Sequence[kernels.ChainBatch],
+        batches: ChainBatches,
         moves: kernels.Moves,
         plan: Plan,
         method: updates.Method,
         vectors: updates.Vectors,
         n_threads: int,
     ) -> None:
-        self._batches, self._plan = batches, plan
-        each = [batches[index] for (index,), _ in plan]
-        n_tasks = [len(batch.tagged.pieces) - 1 + len(batch.chunks) for batch in each]
-        self._n_before: list[int] = np.cumsum([0, *n_tasks]).tolist()
-        self._rest = moves, method, vectors
-        self._counters = meeting.new_counters()
-        self._room = _room(batches)
+        order = np.array([index for (index,), _ in plan])
+        self._steps = kernels.Steps(
+            order,
+            np.array([update for _, update in plan]),
+            np.concatenate([[0], np.cumsum(batches.n_tasks[order])]),
+        )
+        self._n_sentences = batches.n_sentences
+        self._counters, self._room = meeting.new_counters(), batches.room()
+        addressed = kernels.BatchTable(batches.batches.table, batches.batches.like)
+        self._rest = addressed, self._steps, moves, method, vectors, self._room, self._counters
         self._n_threads = n_threads
+        # `next` on a count is one operation of the interpreter, so two threads never share one.
+        self._numbers = itertools.count(1)
         # Who waits for a step is busy looking, which costs a core while the step is compiled.
-        self._helpers = self._call_helpers() if is_ready(kernels.share_step) else None
+        self._helpers = self._call_helpers() if is_ready(kernels.share_steps) else None
 
-    def step(self, number: int) -> tuple[float, float] | None:
-        """Loss and squared norm of the gradient of a step; None if it is to be made otherwise."""
-        (index,), _ = self._plan[number]
-        batch, room = self._batches[index], self._room
-        moved = self._share(number, is_first=True)
-        if moved < 0 and self._helpers is not None:
+    def steps(self, number: int) -> list[tuple[float, float]]:
+        """Loss and squared norm of the gradient of the steps from a number on; some are made.
+
+        None of them where the first is to be made otherwise.
+        """
+        end = min(number + STRETCH, len(self._steps.order))
+        after = self._share(number, end, 0)
+        if after < 0 and self._helpers is not None:
             self._helpers.check()
         if self._helpers is None:
             self._helpers = self._call_helpers()
-        if moved <= 0:
-            return None
-        return float(losses_of(batch.tagged, room.tagged).sum()), float(
-            room.squares[: len(batch.chunks)].sum()
-        )
+        made = self._steps.order[number : max(number, after)]
+        return [
+            (float(losses[: self._n_sentences[index]].sum()), float(norm))
+            for index, losses, norm in zip(made, self._room.losses, self._room.norms, strict=False)
+        ]
 
     def end(self) -> None:
         """Send the helpers home."""
@@ -121,32 +181,17 @@ class ChainPass:
             self._helpers.wait()
 
     def _call_helpers(self) -> Helpers:
-        n_helpers = Helpers.possible(self._n_threads, kernels.N_PIECES - 1)
+        n_helpers = Helpers.possible(self._n_threads, N_PIECES - 1)
         return Helpers(self._help, n_helpers, self._n_threads)
 
-    def _share(self, number: int, *, is_first: bool) -> int:
-        (index,), update = self._plan[number]
-        moves, method, vectors = self._rest
-        found: int = kernels.share_step(
-            self._batches[index], number + 1, self._n_before[number], is_first, moves, update,
-            method, vectors, self._room, self._counters,
-        )  # fmt: skip
+    def _share(self, first: int, end: int, thread: int) -> int:
+        found: int = kernels.share_steps(first, end, thread, *self._rest)
         return found
 
     def _help(self) -> None:
         try:
-            following: int = kernels.wait_for_step(self._counters, 1)
-            while following:
-                following = self._share(following - 1, is_first=False)
+            self._share(0, len(self._steps.order), next(self._numbers))
         except BaseException:
             # The first would wait for ever for what was taken and not done.
             kernels.stop(self._counters)
             raise
-
-
-def _room(batches: Sequence[kernels.ChainBatch]) -> kernels.StepRoom:
-    """Room for the largest of some batches."""
-    n_chunks = max(len(batch.chunks) for batch in batches)
-    return kernels.StepRoom(
-        room_of([batch.tagged for batch in batches], has_entropy=False), np.empty(n_chunks)
-    )

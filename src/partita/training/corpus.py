@@ -13,11 +13,10 @@ from typing import Self
 import numpy as np
 
 from partita.arrays import FloatArray, IntArray
-from partita.kernels.weights.chain_steps import ChainBatch
 from partita.objectives.base import Objective, Sum, as_sum
 from partita.objectives.likelihood import Likelihood
 from partita.training.batches import Batch, BatchSizes, check_batches, pulled_back
-from partita.training.chain_steps import chain_batches
+from partita.training.chain_steps import ChainBatches, chain_batches
 from partita.training.digests import digest
 from partita.training.running import RunningTotals
 from partita.training.shards import StoredBatches
@@ -120,7 +119,7 @@ class Corpus(ABC):
         """For mini-batches: the features of each batch by attribute, where that serves them."""
         return None
 
-    def chain_batches(self, iteration: int) -> tuple[ChainBatch, ...] | None:
+    def chain_batches(self, iteration: int) -> ChainBatches | None:
         """For mini-batches: as compiled steps want them, if that is all there is."""
         return None
 
@@ -401,14 +400,14 @@ class MemoryCorpus(Corpus):
             return None
         return BatchColumns.of(batch.features for batch in self.batches)
 
-    def chain_batches(self, iteration: int) -> tuple[ChainBatch, ...] | None:
+    def chain_batches(self, iteration: int) -> ChainBatches | None:
         """Where the likelihood is the only term."""
         (first, *others) = self.objective.terms
         is_likelihood = type(first.objective) is Likelihood and first.weight_at(iteration) == 1.0
         return self._chain_batches if is_likelihood and not others else None
 
     @cached_property
-    def _chain_batches(self) -> tuple[ChainBatch, ...] | None:
+    def _chain_batches(self) -> ChainBatches | None:
         (name,) = self.terms
         return None if self.columns is None else chain_batches(self.batches, name, self.columns)
 

@@ -49,26 +49,29 @@ class MiniBatches(ABC):
     def whole_pass(
         self, plan: Plan, method: updates.Method, vectors: updates.Vectors
     ) -> ChainPass | None:
-        """A pass each of whose steps is one compiled call, where there is such a thing."""
+        """A pass of compiled calls, each of many steps, where there is such a thing."""
         return None
 
     @contextmanager
     def stepping(
         self, plan: Plan, method: updates.Method, vectors: updates.Vectors
-    ) -> Iterator[Callable[[int], tuple[float, float]]]:
-        """A function that makes the step of a number; gives its loss, and what `move` does."""
+    ) -> Iterator[Callable[[int], list[tuple[float, float]]]]:
+        """A function that makes the step of a number, and maybe some of those that follow.
+
+        It gives for each step that was made its loss, and what `move` does.
+        """
         weights = vectors.weights[: self.corpus.n_weights]
         whole = self.whole_pass(plan, method, vectors)
 
-        def step(number: int) -> tuple[float, float]:
-            found = None if whole is None else whole.step(number)
-            if found is not None:
+        def steps(number: int) -> list[tuple[float, float]]:
+            found = [] if whole is None else whole.steps(number)
+            if found:
                 return found
             chosen, update = plan[number]
-            return self.loss(weights, chosen), self.move(update, method, vectors)
+            return [(self.loss(weights, chosen), self.move(update, method, vectors))]
 
         try:
-            yield step
+            yield steps
         finally:
             if whole is not None:
                 whole.end()

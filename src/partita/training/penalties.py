@@ -39,12 +39,12 @@ class Penalty:
                 "a number for each weight."
             )
 
-    def smooth(self, weights: FloatArray) -> float:
+    def smooth(self, weights: FloatArray, n_threads: int = 1) -> float:
         """The L2 part."""
         if not self.l2:
             return 0.0
         scaled = weights if self.scale is None else self.scale * weights
-        return 0.5 * self.l2 * dot(scaled, weights)
+        return 0.5 * self.l2 * dot(scaled, weights, n_threads)
 
     def add_gradient(self, weights: FloatArray, gradient: FloatArray, n_threads: int = 1) -> float:
         """The L2 part; adds its gradient, l2 * scale * weights, in place. One pass for both."""

@@ -1,32 +1,38 @@
-"""A whole step of a mini-batch of chains in one call: scores, marginals, gradient, moves.
+"""Steps of mini-batches of chains in one call: scores, marginals, gradient, moves.
 
-Several threads make it together: pieces of the sentences, then, when these are done, chunks of the
-attributes. Pieces and chunks depend on the batch alone, and every sentence
-and every attribute is worked out by one thread, so that results do not depend on who did it.
+Several threads make each together: pieces of the sentences, then, when these are done, chunks of
+the attributes. Pieces and chunks depend on the batch alone, and every sentence and every attribute
+is worked out by one thread, so that results do not depend on who did it.
 """
 
 from typing import NamedTuple
 
 from partita.arrays import Array
-from partita.kernels.jit import kernel, step
+from partita.kernels.addressed import tuple_at
+from partita.kernels.jit import kernel, lent, step
 from partita.kernels.meeting import (
     DONE,
-    MOST_TASKS,
+    N_BITS,
     STOPPED,
     TICKETS,
     add_to,
-    begin_step,
+    begin,
+    first_ticket,
     seen,
     take,
     wait_for,
 )
-from partita.kernels.weights.columns import Columns, move_columns
+from partita.kernels.simd.prefetch import prefetch_to_write
+from partita.kernels.weights.columns import LINE, Columns, move_columns
 from partita.kernels.weights.tagged import Tagged, TaggedRoom, infer_piece, is_certain
+from partita.kernels.weights.updates import Update
 
-N_PIECES = 2
-"""Into so many the sentences of a batch are cut: more would leave lanes empty."""
 REPEATED, SINGLE, TABLES = range(3)
 """Kinds of chunks."""
+N_PHASES = 2
+"""Of a step."""
+CHUNK = 3
+"""Numbers of a chunk."""
 
 
 class ChainBatch(NamedTuple):
@@ -37,15 +43,40 @@ class ChainBatch(NamedTuple):
     single: Columns
     tables: Columns
     chunks: Array
-    """(n_chunks, 3): kind, first column, end."""
+    """(3 n_chunks,): kind, first column and end of each; in such an order that threads that take
+    them from both ends find what they need in their own caches."""
 
 
-class StepRoom(NamedTuple):
-    """What a step fills."""
+class BatchTable(NamedTuple):
+    """All batches of a corpus."""
+
+    table: Array
+    """A row for each, as `addressed` has them."""
+    like: ChainBatch
+    """One of them."""
+
+
+class Steps(NamedTuple):
+    """Those of a pass."""
+
+    order: Array
+    """(n_steps,): the batch of each."""
+    updates: Array
+    """(n_steps, 5): as `Update` has them."""
+    n_before: Array
+    """(n_steps + 1,): how many tasks those before have."""
+
+
+class StepsRoom(NamedTuple):
+    """What steps fill."""
 
     tagged: TaggedRoom
     squares: Array
-    """Of the gradient, for each chunk."""
+    """Of the gradient, for each chunk of a step."""
+    losses: Array
+    """(n, n_sentences): of the sentences of each of as many steps as one call makes."""
+    norms: Array
+    """(n,): the sum of the squares of each of these steps."""
 
 
 class Moves(NamedTuple):
@@ -59,7 +90,8 @@ class Moves(NamedTuple):
 @step
 def move_chunk(batch, chunk, moves, update, method, vectors, room):
     """The moves of one chunk of attributes."""
-    kind, begin, end = batch.chunks[chunk, 0], batch.chunks[chunk, 1], batch.chunks[chunk, 2]
+    at = CHUNK * chunk
+    kind, begin, end = batch.chunks[at], batch.chunks[at + 1], batch.chunks[at + 2]
     if kind == TABLES:
         found = move_columns(
             batch.tables, begin, end, room.tagged.gradient, batch.tagged.first_table,
@@ -76,49 +108,98 @@ def move_chunk(batch, chunk, moves, update, method, vectors, room):
     room.squares[chunk] = found
 
 
-@kernel
-def wait_for_step(counters, number):
-    """Wait until this step, or a later one, begins; its number, or 0 if there are no more."""
-    if wait_for(counters, TICKETS, number * MOST_TASKS):
-        return seen(counters, TICKETS) // MOST_TASKS
+@lent
+def note_step(batch, place, room):
+    """Losses of the sentences of a step, and its norm."""
+    for sentence in range(len(batch.tagged.part_offsets) - 1):
+        room.losses[place, sentence] = (
+            room.tagged.log_partition[sentence] - room.tagged.target_scores[sentence]
+        )
+    total = 0.0
+    for chunk in range(len(batch.chunks) // CHUNK):
+        total += room.squares[chunk]
+    room.norms[place] = total
+
+
+@lent
+def ask_for_gradient(batch, piece, room):
+    """Ask for the lines that the gradient of a piece is written to: others have read them."""
+    begin, end = batch.pieces[piece], batch.pieces[piece + 1]
+    for k in range(batch.part_offsets[begin], batch.part_offsets[end], LINE):
+        prefetch_to_write(room.gradient, k)
+
+
+@step
+def share_step(
+    batch, number, n_before, thread, moves, update, method, vectors, room, counters
+):  # fmt: skip
+    """Tasks of a step, counted from 1, until there are none; `n_before` were done in earlier ones.
+
+    Thread 0 begins the step and comes back when all is done, the others when there is no more to
+    do. 1 if the weights were moved; 0 where the fast recursion did not do (nothing was moved); -1
+    if everything was stopped.
+    """
+    n_pieces, n_chunks = len(batch.tagged.pieces) - 1, len(batch.chunks) // CHUNK
+    phase, from_end = N_PHASES * number, thread % 2 == 1
+    if thread == 0:
+        begin(counters, phase)
+    task = take(counters, phase, n_pieces, from_end)
+    while task >= 0:
+        ask_for_gradient(batch.tagged, task, room.tagged)
+        infer_piece(batch.tagged, task, vectors.weights, room.tagged)
+        add_to(counters, DONE, 1)
+        task = take(counters, phase, n_pieces, from_end)
+    if not wait_for(counters, DONE, n_before + n_pieces):
+        return -1
+    begin(counters, phase + 1)
+    moved, task = False, take(counters, phase + 1, n_chunks, from_end)
+    if task >= 0 or thread == 0:
+        moved = is_certain(batch.tagged, room.tagged)
+    while task >= 0:
+        if moved:
+            move_chunk(batch, task, moves, update, method, vectors, room)
+        add_to(counters, DONE, 1)
+        task = take(counters, phase + 1, n_chunks, from_end)
+    if thread == 0 and not wait_for(counters, DONE, n_before + n_pieces + n_chunks):
+        return -1
+    return 1 if moved else 0
+
+
+@lent
+def step_to_help(counters, number):
+    """Wait until this step, counted from 1, or a later one begins; its number, or 0 at the end."""
+    if wait_for(counters, TICKETS, first_ticket(N_PHASES * number)):
+        return (seen(counters, TICKETS) >> (2 * N_BITS)) // N_PHASES
     return 0
 
 
 @kernel
-def share_step(batch, number, n_before, is_first, moves, update, method, vectors, room, counters):
-    """Tasks of a step, counted from 1, until there are none; `n_before` were done in earlier ones.
+def share_steps(first, end, thread, batches, steps, moves, method, vectors, room, counters):
+    """Steps from `first` to before `end`, made by several threads together.
 
-    The first thread begins the step and comes back when all is done: 1 if the weights were moved,
-    0 where the fast recursion did not do (nothing was moved). The others come back when a later
-    step has begun, so that no two of them want the interpreter at once, with its number. -1 and 0
-    mean to the first and to the others that everything was stopped.
+    Thread 0 comes back with the number of the first step that was not made, which is one where the
+    fast recursion did not do, or `end`; -1 if everything was stopped. The others help with whatever
+    it begins, also in later calls, until everything is stopped.
     """
-    n_pieces = len(batch.tagged.pieces) - 1
-    n_tasks = n_pieces + len(batch.chunks)
-    if is_first:
-        begin_step(counters, number)
-    task = take(counters, number, n_pieces)
-    while task >= 0:
-        infer_piece(batch.tagged, task, vectors.weights, room.tagged)
-        add_to(counters, DONE, 1)
-        task = take(counters, number, n_pieces)
-    if not wait_for(counters, DONE, n_before + n_pieces):
-        return -1 if is_first else 0
-    moved, task = False, take(counters, number, n_tasks)
-    if task >= 0 or is_first:
-        moved = is_certain(batch.tagged, room.tagged)
-    while task >= 0:
-        if moved:
-            move_chunk(batch, task - n_pieces, moves, update, method, vectors, room)
-        add_to(counters, DONE, 1)
-        task = take(counters, number, n_tasks)
-    if not is_first:
-        if wait_for(counters, TICKETS, (number + 1) * MOST_TASKS):
-            return seen(counters, TICKETS) // MOST_TASKS
-        return 0
-    if not wait_for(counters, DONE, n_before + n_tasks):
-        return -1
-    return 1 if moved else 0
+    number = first if thread == 0 else step_to_help(counters, first + 1) - 1
+    while 0 <= number < end:
+        batch = tuple_at(batches.table, steps.order[number], batches.like)
+        numbers = steps.updates[number]
+        update = Update(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4])
+        found = share_step(
+            batch, number + 1, steps.n_before[number], thread, moves, update, method, vectors,
+            room, counters,
+        )  # fmt: skip
+        if found < 0:
+            return -1
+        if thread > 0:
+            number = step_to_help(counters, number + 2) - 1
+        elif found == 0:
+            break
+        else:
+            note_step(batch, number - first, room)
+            number += 1
+    return number
 
 
 @kernel

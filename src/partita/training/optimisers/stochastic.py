@@ -11,7 +11,7 @@ exactly 0, since every mini-batch moves them off it again. For a sparse model us
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -125,37 +125,32 @@ class Stochastic(Optimiser[StochasticState]):
     def step(self, problem: Problem, state: StochasticState) -> StochasticState:
         """One pass over the corpus, its batches in an order of its own; writes over the state."""
         corpus = _check(problem)
-        rng = np.random.default_rng([problem.seed, state.iteration])
-        order = rng.permutation(len(corpus.batch_sizes)).tolist()
-        n_weights, averages = corpus.n_weights, self._averages(state)
+        n_weights = corpus.n_weights
         mini = mini_batches(
             corpus, state.weights, state.iteration, problem.penalty,
             batches_per_step=self.batches_per_step,
         )  # fmt: skip
         weights, drift, *memory = map(padded_whole, (state.weights, state.drift, *state.memory))
         vectors, method = _vectors(weights, drift, memory), self.method()
-        n_steps, n_averaged, loss, squares, plan = state.n_steps, state.n_averaged, 0.0, 0.0, []
-        for start in range(0, len(order), self.batches_per_step):
-            chosen = order[start : start + self.batches_per_step]
-            plan.append((chosen, self._update(problem, corpus, chosen, n_steps, n_averaged)))
-            n_steps, n_averaged = n_steps + 1, n_averaged + averages
-        with mini.stepping(plan, method, vectors) as step:
-            for number in range(len(plan)):
+        plan, loss, squares, number = list(self._plan(problem, corpus, state)), 0.0, 0.0, 0
+        with mini.stepping(plan, method, vectors) as steps:
+            while number < len(plan):
                 break_if_interrupted()
-                found = step(number)
-                loss, squares = loss + found[0], squares + found[1]
-                corpus.watcher((number + 1) / len(plan))
+                for more, norm in steps(number):
+                    loss, squares, number = loss + more, squares + norm, number + 1
+                corpus.watcher(number / len(plan))
         weights, drift, *memory = (vector[:n_weights] for vector in (weights, drift, *memory))
         loss += mini.final_loss()
-        loss += problem.penalty.smooth(weights) + problem.penalty.absolute(weights)
+        smooth = problem.penalty.smooth(weights, problem.n_threads)
+        loss += smooth + problem.penalty.absolute(weights)
         return replace(
             state,
             iteration=state.iteration + 1,
             weights=weights,
             loss=loss,
-            gradient_norm=float(np.sqrt(squares / (n_steps - state.n_steps))),
-            n_steps=n_steps,
-            n_averaged=n_averaged,
+            gradient_norm=float(np.sqrt(squares / len(plan))),
+            n_steps=state.n_steps + len(plan),
+            n_averaged=state.n_averaged + self._averages(state) * len(plan),
             drift=drift,
             memory=tuple(memory),
             fall=state.loss - loss,
@@ -199,24 +194,31 @@ class Stochastic(Optimiser[StochasticState]):
         average += state.weights
         return average
 
-    def _update(
-        self,
-        problem: Problem,
-        corpus: Corpus,
-        chosen: Sequence[int],
-        n_steps: int,
-        n_averaged: int,
-    ) -> updates.Update:
-        """The numbers of the next step."""
-        steps_per_pass = -(-len(corpus.batch_sizes) // self.batches_per_step)
-        return updates.Update(
-            normaliser=1.0 / float(corpus.batch_sizes[list(chosen)].sum()),
-            l2=float(problem.penalty.l2) / corpus.n_sentences,
-            l1=float(problem.penalty.l1) / corpus.n_sentences,
-            rate=as_rate(self.rate).at(n_steps, steps_per_pass * self.n_iterations)
-            * self.correction(n_steps + 1),
-            age=float(n_averaged),
+    def _plan(
+        self, problem: Problem, corpus: Corpus, state: StochasticState
+    ) -> Iterator[tuple[list[int], updates.Update]]:
+        """The batches of each step of the pass that follows a state, and its numbers."""
+        rng = np.random.default_rng([problem.seed, state.iteration])
+        sizes = corpus.batch_sizes.tolist()
+        order = rng.permutation(len(sizes)).tolist()
+        l2, l1 = (
+            float(each) / corpus.n_sentences for each in (problem.penalty.l2, problem.penalty.l1)
         )
+        rate, averages = as_rate(self.rate), self._averages(state)
+        starts = range(0, len(order), self.batches_per_step)
+        for number, start in enumerate(starts):
+            chosen = order[start : start + self.batches_per_step]
+            at = state.n_steps + number
+            yield (
+                chosen,
+                updates.Update(
+                    normaliser=1.0 / sum(sizes[index] for index in chosen),
+                    l2=l2,
+                    l1=l1,
+                    rate=rate.at(at, len(starts) * self.n_iterations) * self.correction(at + 1),
+                    age=float(state.n_averaged + averages * number),
+                ),
+            )
 
 
 @dataclass(frozen=True)
