@@ -1,5 +1,7 @@
 """Model files and checkpoints: damaged, or whole with right checksums and wrong contents."""
 
+import hashlib
+import json
 import zlib
 from pathlib import Path
 from random import Random
@@ -9,7 +11,7 @@ import numpy as np
 
 from partita import samples
 from partita.arrays import Array
-from partita.training.model_file import read_model, write_model
+from partita.training.model_file import MAGIC, PREFIX, START, VERSION, read_model, write_model
 from tools.fuzz.mutations import changed, mutated
 from tools.fuzz.target import Finding, Target, run_command
 
@@ -18,7 +20,10 @@ ARRAYS += ["nan", "infinite", "zero", "empty", "mixed"]
 
 
 class Files(Target):
-    """An input is a file's name and a change: of bytes, of the header (by path), or of an array."""
+    """An input is a file's name and a change.
+
+    Of bytes, of the header (by path), of what the header says of an array, or of an array.
+    """
 
     kind: str
 
@@ -45,6 +50,10 @@ class Files(Target):
             key = rng.choice(sorted(contents.header))
             return [name, "header", key, changed(rng, contents.header[key])]
         array = rng.choice(sorted(contents.arrays))
+        if kind < 0.7:
+            entry = _header_of(self.bytes[name])["arrays"][array]
+            field = rng.choice(sorted(entry))
+            return [name, "entry", array, field, changed(rng, entry[field])]
         return [name, "array", array, rng.choice(ARRAYS), rng.randrange(1000)]
 
     def known_as(self, case: Any) -> str | None:
@@ -61,6 +70,8 @@ class Files(Target):
         elif kind == "header":
             key, value = rest
             write_model(path, _with(contents.header, key.split("."), value), contents.arrays)
+        elif kind == "entry":
+            path.write_bytes(_with_entry(self.bytes[name], *rest))
         else:
             array, change, number = rest
             arrays = dict(contents.arrays)
@@ -168,6 +179,22 @@ def _with(header: Any, steps: list[str], value: Any) -> Any:
     """A copy of a header in which what the steps lead to is another value."""
     first, *rest = steps
     return {**header, first: _with(header[first], rest, value) if rest else value}
+
+
+def _header_of(data: bytes) -> dict[str, Any]:
+    """The header of a file, with where its arrays lie."""
+    header: dict[str, Any] = json.loads(data[START : START + PREFIX.unpack_from(data)[3]])
+    return header
+
+
+def _with_entry(data: bytes, array: str, field: str, value: Any) -> bytes:
+    """A file that says of an array what is not so, with right checksums."""
+    header, payload = _header_of(data), data[START + PREFIX.unpack_from(data)[3] :]
+    header["arrays"].setdefault(array, {})[field] = value
+    text = json.dumps(header).encode()
+    prefix = PREFIX.pack(MAGIC, VERSION, 0, len(text), len(payload))
+    digests = hashlib.sha256(prefix + text).digest() + hashlib.sha256(payload).digest()
+    return prefix + digests + text + payload
 
 
 def _changed(array: Array, change: str, number: int) -> Array | None:

@@ -45,6 +45,9 @@ MOST_HEADER = 2**30
 PIECE = 2**20
 """Bytes that are read at a time for a checksum."""
 START = PREFIX.size + 2 * hashlib.sha256().digest_size
+_NAMES = [np.dtype(letter).newbyteorder("<").str for letter in "?bBhHiIlLqQefdg"]
+TYPES = {name: np.dtype(name) for name in _NAMES}
+"""What arrays may be of, by name. NumPy would take other names for expressions of Python."""
 
 
 def write_model(
@@ -278,8 +281,8 @@ def _arrays(
 def _array(path: str, payload: bytearray | memoryview, name: str, entry: Any) -> Array:
     """An array of the file, once it is sure that it lies within."""
     try:
-        kind, shape, offset = np.dtype(str(entry["type"])), entry["shape"], entry["offset"]
-        is_ours = _is_ours(kind, shape, offset, entry["type"], len(payload))
+        kind, shape, offset = TYPES[entry["type"]], entry["shape"], entry["offset"]
+        is_ours = _is_placed(kind, shape, offset, len(payload))
         array = np.frombuffer(payload, kind if is_ours else "u1", math.prod(shape), offset)
         array = array.reshape(shape)
     except (KeyError, TypeError, ValueError, OverflowError):
@@ -290,12 +293,11 @@ def _array(path: str, payload: bytearray | memoryview, name: str, entry: Any) ->
     return array.astype(kind.newbyteorder("="), copy=False)
 
 
-def _is_ours(kind: Any, shape: Any, offset: Any, name: str, n_bytes: int) -> bool:
-    """Whether we write arrays of such a type, and it lies within so many bytes."""
-    is_little = bool(kind.kind in "biuf" and kind.newbyteorder("<").str == name)
-    is_placed = all(is_whole(n) and n >= 0 for n in [offset, *shape]) and offset % ALIGNMENT == 0
+def _is_placed(kind: np.dtype[Any], shape: Any, offset: Any, n_bytes: int) -> bool:
+    """Whether an array lies where we put arrays, and within so many bytes."""
+    is_aligned = all(is_whole(n) and n >= 0 for n in [offset, *shape]) and offset % ALIGNMENT == 0
     # The product of plain integers, which do not wrap around.
-    return is_little and is_placed and offset + kind.itemsize * math.prod(shape) <= n_bytes
+    return bool(is_aligned and offset + kind.itemsize * math.prod(shape) <= n_bytes)
 
 
 def _damaged(path: str | os.PathLike[str], how: str) -> ModelFileError:
