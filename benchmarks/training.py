@@ -21,7 +21,7 @@ from partita.objectives import Constraints, Counts, Entropy, GeneralizedExpectat
 from partita.structures.chains import Chains
 from partita.text.attributes import Attributes
 from partita.training.batches import Batch, cut
-from partita.training.corpus import MemoryCorpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.optimisers import LBFGS, AdaGrad, Adam, CorpusProblem
 from partita.training.penalties import Penalty
 

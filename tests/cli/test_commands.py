@@ -326,7 +326,7 @@ def test_a_real_process_with_a_mistake(files):
     done = subprocess.run(command, capture_output=True, text=True, cwd=files, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     # On a busy machine there may be signs of life before it.
-    assert done.stderr.endswith("partita: none.model: No such file or directory.\n")
+    assert done.stderr.endswith("partita: none.model: No such file or directory. Check the path.\n")
     assert "Traceback" not in done.stderr
 
 
@@ -392,8 +392,8 @@ def test_selection_a_batch_at_a_time(run, strategy):
 BY_COPIES = """
 import sys
 from partita.cli import main, workers
-from partita.data import text
-workers.LONG, text.PIECE = 1, 150
+from partita.data import compressed
+workers.LONG, compressed.PIECE = 1, 150
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -77,7 +77,7 @@ MISTAKES = [
     ("train tagger train.conllu -o m --cache train.txt", "train.txt is a file; expected a folder"),
     ("predict tagger.model raw.txt -o raw.txt", "would be written to raw.txt, which is an input"),
     ("evaluate tagger.model train.conllu --diagram tagger.model", "what --diagram names would"),
-    ("train tagger none.conllu -o m", "none.conllu: No such file or directory."),
+    ("train tagger none.conllu -o m", "none.conllu: No such file or directory. Check the path."),
     ("train tagger train.conllu --constraints {0}/sum -o m", "sum, line 1: the probabilities of"),
     ("train tagger train.conllu --constraints {0}/number -o m", "number, line 1: found 'NOUN=ha"),
     ("train tagger train.conllu --warm-start hmm.model -o m", "expected one that train tagger"),

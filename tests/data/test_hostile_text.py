@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita.data import DataError, bitext_files, files, text
+from partita.data import DataError, bitext_files, compressed, files
 from partita.data.alignments import parse_alignment, read_alignments
 from partita.data.arc_rule import ArcRule
 from partita.data.arc_rules import arc_rules_text, parse_arc_rules, read_arc_rules
@@ -139,7 +139,7 @@ def test_a_gzip_bomb(tmp_path, monkeypatch):
     assert message.startswith(str(path))
     assert "expand to more than 67,108,864; expected text, which expands to at most 200" in message
     assert "17,179,869,184 bytes at most. If you trust the file, decompress it with" in message
-    monkeypatch.setattr(text, "MOST_EXPANDED", 2**20)
+    monkeypatch.setattr(compressed, "MOST_EXPANDED", 2**20)
     path.write_bytes(gzip.compress(b"word " * 10**6, compresslevel=0))
     assert "expand to more than 1,048,576" in error_of(read_text, path)
     monkeypatch.undo()

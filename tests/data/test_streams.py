@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from partita.data import text
+from partita.data import compressed, lines
 from partita.data.errors import DataError
 from partita.data.formats import read_sentences, sentences_text
 from partita.data.streams import stream_documents
@@ -42,7 +42,8 @@ def test_pieces_of_any_size(name, size, suffix, tmp_path, monkeypatch):
     data = TEXTS[name].encode()
     path.write_bytes(gzip.compress(data) if suffix else data)
     whole = read_sentences(path)
-    monkeypatch.setattr(text, "PIECE", size)
+    monkeypatch.setattr(compressed, "PIECE", size)
+    monkeypatch.setattr(lines, "AT_ONCE", size)
     streamed = list(stream_documents(path, format=whole.format, most=3))
     assert texts(streamed) == texts([whole])
     assert {document.format for document in streamed} == {whole.format}
@@ -89,7 +90,8 @@ def test_sentences_come_as_soon_as_they_are_written(monkeypatch):
 )
 @pytest.mark.parametrize("size", [1, 10**6])
 def test_errors_name_the_line_of_the_file(data, message, size, tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "PIECE", size)
+    monkeypatch.setattr(compressed, "PIECE", size)
+    monkeypatch.setattr(lines, "AT_ONCE", size)
     path = tmp_path / "file"
     path.write_bytes(data)
     format = "conllu" if b"\t" in data else "columns"

@@ -12,7 +12,8 @@ from partita.objectives import Counts, Likelihood
 from partita.structures.chains import Chains
 from partita.text.attributes import Attributes
 from partita.training.batches import Batch
-from partita.training.corpus import MemoryCorpus, build_corpus
+from partita.training.corpora import build_corpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.optimisers import LBFGS
 from partita.training.penalties import Penalty
 from partita.training.trainer import train

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from partita.objectives import Likelihood
-from partita.training.corpus import MemoryCorpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.optimisers import LBFGS, Adam, ExpectationMaximisation
 from partita.training.penalties import Penalty
 from partita.training.trainer import train

@@ -6,7 +6,7 @@ import tempfile
 
 from partita.objectives import Likelihood
 from partita.training import cluster
-from partita.training.corpus import build_corpus
+from partita.training.corpora import build_corpus
 from partita.training.optimisers import LBFGS
 from partita.training.penalties import Penalty
 from partita.training.progress import NoDisplay

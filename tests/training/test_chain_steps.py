@@ -11,7 +11,7 @@ from partita.kernels.weights import chain_steps as kernels
 from partita.objectives import Entropy, Likelihood
 from partita.training import chain_steps
 from partita.training.chain_steps import ChainPass
-from partita.training.corpus import MemoryCorpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.mini_batches import ColumnSteps
 from partita.training.optimisers import AdaGrad, CorpusProblem
 from partita.training.penalties import Penalty

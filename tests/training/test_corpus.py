@@ -7,7 +7,8 @@ import pytest
 
 from partita.objectives import Entropy, GeneralizedExpectation, Likelihood, ramp
 from partita.training.batches import Batch, cut
-from partita.training.corpus import MemoryCorpus, build_corpus
+from partita.training.corpora import build_corpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.summation import Part, Sums, merged, total
 from small_corpora import N_WEIGHTS, chain_batches, finite_differences
 

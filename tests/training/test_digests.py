@@ -13,8 +13,8 @@ import pytest
 from scipy import sparse
 
 from partita.objectives import Entropy, GeneralizedExpectation, Likelihood, ramp
-from partita.training.corpus import MemoryCorpus
 from partita.training.digests import digest
+from partita.training.memory_corpus import MemoryCorpus
 from small_corpora import N_WEIGHTS, chain_batches
 
 

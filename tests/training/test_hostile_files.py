@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from partita.objectives import Likelihood
 from partita.training.contents import Contents, is_of, refusing_wrong_contents
-from partita.training.corpus import MemoryCorpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.model_file import (
     PREFIX,
     START,

@@ -17,8 +17,8 @@ from partita.estimators.tagging import hidden_markov_weights
 from partita.objectives import Likelihood
 from partita.training import break_if_interrupted, cluster, heed_interruptions
 from partita.training.batches import Batch
-from partita.training.corpus import MemoryCorpus
 from partita.training.interruption import Interrupted, end_if_terminated, interruptible_run
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.optimisers import LBFGS, OWLQN, SGD, AdaGrad, Adam
 from partita.training.penalties import Penalty
 from partita.training.trainer import minimise, train

@@ -16,7 +16,7 @@ from partita.features import columns as column_features
 from partita.features.columns import by_attribute
 from partita.kernels.weights import columns, updates
 from partita.objectives import Likelihood
-from partita.training.corpus import MemoryCorpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.mini_batches import BlockSteps, ColumnSteps, mini_batches
 from partita.training.optimisers import SGD, AdaGrad, Adam, CorpusProblem
 from partita.training.penalties import Penalty

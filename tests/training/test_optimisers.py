@@ -8,7 +8,7 @@ from scipy import optimize
 
 from partita.kernels.weights.vectors import BLOCK
 from partita.objectives import Likelihood
-from partita.training.corpus import MemoryCorpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.optimisers import (
     LBFGS,
     OWLQN,

@@ -16,8 +16,8 @@ import partita
 from partita.files import atomic_writer, check_outputs, remove_partial_files
 from partita.objectives import Likelihood
 from partita.training import digest
-from partita.training.corpus import MemoryCorpus
 from partita.training.digests import DIGEST
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.model_file import ModelFileError
 from partita.training.optimisers import LBFGS, Adam, Cosine, Linear
 from partita.training.penalties import Penalty

@@ -9,7 +9,7 @@ import pytest
 
 from partita.objectives import Likelihood
 from partita.training.checkpoint import Record
-from partita.training.corpus import MemoryCorpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.optimisers import LBFGS, Adam
 from partita.training.progress import (
     Display,

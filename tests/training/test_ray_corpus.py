@@ -16,8 +16,9 @@ from lost_node import OPTIMISER
 from partita.objectives import Entropy, GeneralizedExpectation, Likelihood, ramp
 from partita.objectives.evidence import Evidence
 from partita.training import cluster, ray_corpus
-from partita.training.corpus import MemoryCorpus, build_corpus
+from partita.training.corpora import build_corpus
 from partita.training.interruption import end_if_terminated, heed_interruptions
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.optimisers import LBFGS, OWLQN, SGD, AdaGrad, Adam, ExpectationMaximisation
 from partita.training.penalties import Penalty
 from partita.training.summation import total

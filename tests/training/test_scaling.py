@@ -11,7 +11,7 @@ from partita.objectives import Counts, Entropy, Likelihood, ramp
 from partita.structures.chains import Chains
 from partita.text.attributes import Attributes
 from partita.training.batches import Batch
-from partita.training.corpus import MemoryCorpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.model_file import ModelFileError
 from partita.training.optimisers import LBFGS, OWLQN
 from partita.training.optimisers.base import CorpusProblem

@@ -10,7 +10,8 @@ import pytest
 from beyond_memory import large_batches
 from partita.objectives import Likelihood
 from partita.training.contents import ModelFileError
-from partita.training.corpus import MemoryCorpus, build_corpus
+from partita.training.corpora import build_corpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.optimisers import LBFGS, Adam
 from partita.training.penalties import Penalty
 from partita.training.shards import StoredBatches

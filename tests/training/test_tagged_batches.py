@@ -12,7 +12,7 @@ from partita.features.pairs import Pairs
 from partita.objectives import Entropy, Likelihood, ramp
 from partita.objectives.entropies import RenyiEntropy
 from partita.objectives.evidence import Evidence
-from partita.training.corpus import MemoryCorpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.optimisers import Adam, CorpusProblem
 from partita.training.penalties import Penalty
 from partita.training.summation import Request

@@ -10,7 +10,7 @@ import pytest
 
 from partita.objectives import Entropy, GeneralizedExpectation, Likelihood, ramp
 from partita.training.checkpoint import write_checkpoint
-from partita.training.corpus import MemoryCorpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.model_file import ModelFileError
 from partita.training.optimisers import (
     LBFGS,

@@ -15,6 +15,8 @@ __all__ = ["main"]
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of the system where there is no room for a file."""
+NO_FILE = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR)
+"""Errors of the system where a path leads to no file."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,7 +52,7 @@ def _status(arguments: Sequence[str] | None) -> int:
         return 2
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        advice = ""
+        advice = " Check the path." if error.errno in NO_FILE else ""
         if error.errno in FULL:
             if not where:  # files are named by whoever writes them
                 where = "standard output: "

@@ -243,7 +243,7 @@ def _value(option: "Option", given: Any, owner: "type[Declared]") -> Any:
         raise
     except ValueError:
         raise ValueError(
-            f"{flag_of(option.name)} is {given!r}; expected {option.expected}."
+            f"{flag_of(option.name)} is {given!r}; expected {option.expected_of_flag}."
         ) from None
 
 

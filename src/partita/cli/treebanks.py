@@ -79,7 +79,7 @@ def words_of(document: Document) -> list[Sentence]:
         )
     missing = [name for name in WORDS if name not in document.names]
     if missing and document.format == "columns":
-        say_once(f"Taking {EMPTY} for {', '.join(missing)}, which the file has not")
+        say_once(f"No columns {', '.join(missing)} in the file; {EMPTY} stands for them")
         for name in missing:
             filled = [each.replaced(name, [EMPTY] * len(each)) for each in document]
             document = replace(document, sentences=tuple(filled))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import repeat
 
 from partita.data.bitext import Bitext, join_sides, parse_bitext, stream_bitext
+from partita.data.compressed import is_compressed
 from partita.data.files import BLOCK
-from partita.data.text import block_text, byte_pieces, is_compressed
+from partita.data.text import block_text, byte_pieces
 from partita.files import StrPath
 
 CHUNK = 4096

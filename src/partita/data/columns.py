@@ -10,8 +10,9 @@ from dataclasses import replace
 from itertools import chain
 
 from partita.data.errors import DataError, shown
+from partita.data.lines import SharedText, blocks, broken_line
 from partita.data.sentences import Sentence
-from partita.data.text import SharedText, blocks, broken_line, read_text, source_name, write_text
+from partita.data.text import read_text, source_name, write_text
 from partita.files import StrPath
 
 DOCUMENT_START = "-DOCSTART-"

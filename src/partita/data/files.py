@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from partita.data.columns import parse_columns
+from partita.data.compressed import is_compressed
 from partita.data.conllu import parse_conllu
 from partita.data.errors import DataError
 from partita.data.formats import Document, Format
 from partita.data.sentences import Sentence
 from partita.data.streams import stream_documents
-from partita.data.text import block_text, byte_pieces, is_compressed
+from partita.data.text import block_text, byte_pieces
 from partita.files import StrPath
 
 BLOCK = 2**22

@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple, TypeAlias, get_args, overload
 
 from partita.data.columns import DOCUMENT_START, columns_text, parse_columns
 from partita.data.conllu import conllu_text, parse_conllu
+from partita.data.lines import without_blanks
 from partita.data.plain import Tokeniser, parse_plain, plain_text
 from partita.data.sentences import Sentence
-from partita.data.text import read_text, source_name, without_blanks, write_text
+from partita.data.text import read_text, source_name, write_text
 from partita.data.tokens import split_at_blanks
 from partita.files import StrPath
 

@@ -1,22 +1,18 @@
-"""Text of a file, checked; its blocks of lines; and text into a file, all of it or none."""
+"""Text of a file, checked; and text into a file, all of it or none."""
 
 import contextlib
 import gzip
 import os
-import re
 import sys
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Iterator
 
+from partita.data.compressed import GZIP_SUFFIX, contents
 from partita.data.errors import DataError, shown
 from partita.files import StrPath, atomic_writer
 
 STANDARD = "-"
 """As a path: standard input or standard output."""
 
-GZIP_SUFFIX, GZIP_START = ".gz", b"\x1f\x8b"
-"""How names of compressed files end, and how the files begin."""
 OTHERS = {
     b"BZh": "bzip2 wrote it; decompress it first, with bunzip2",
     b"\xfd7zXZ": "xz wrote it; decompress it first, with unxz",
@@ -26,34 +22,6 @@ OTHERS = {
     b"\xfe\xff": "it seems to be UTF-16; convert it, with iconv -f utf-16 -t utf-8",
 }
 """What files are that begin like this, and are no text in UTF-8."""
-MOST_EXPANSION = 200
-"""Times its size that a compressed file may expand to; text does to some 3 to 20 times."""
-ALWAYS_ALLOWED = 2**26
-"""Bytes that any compressed file may expand to."""
-MOST_EXPANDED = 2**34
-"""Bytes that no compressed file may exceed."""
-PIECE = 2**20
-
-_BLANK = re.compile(r"^[ \t]+$", re.MULTILINE)
-
-
-class SharedText(dict[str, str]):
-    """Texts in which what is equal is one object.
-
-    Data repeat few texts many times: a third of the memory, and looking them up is faster.
-
-    >>> first, again = SharedText().of(["".join("no"), "".join("no")])
-    >>> first is again
-    True
-    """
-
-    def __missing__(self, text: str) -> str:
-        self[text] = text
-        return text
-
-    def of(self, texts: Iterable[str]) -> list[str]:
-        """The same texts, as they are shared."""
-        return list(map(self.__getitem__, texts))
 
 
 def source_name(path: StrPath) -> str:
@@ -201,86 +169,13 @@ def byte_pieces(path: StrPath) -> Iterator[bytes]:
 def _any_pieces(path: StrPath, name: str) -> Iterator[bytes]:
     if os.fspath(path) != STANDARD:
         with open(path, "rb") as file:
-            yield from _contents(file.read, name, os.fstat(file.fileno()).st_size)
+            yield from contents(file.read, name, os.fstat(file.fileno()).st_size)
         return
     if sys.stdin is None or sys.stdin.closed:
         raise DataError(name, None, "it is closed; name a file instead of -.")
     stream = sys.stdin.buffer
     # What is there already; a test's stand-in may know only how to read all of it.
-    yield from _contents(getattr(stream, "read1", stream.read), name)
-
-
-def is_compressed(path: StrPath) -> bool:
-    """Whether a file is one that gzip wrote, by its name or by its first bytes."""
-    if os.fspath(path).endswith(GZIP_SUFFIX):
-        return True
-    if not os.path.isfile(path):  # what is read from a pipe is gone
-        return False
-    with open(path, "rb") as file:
-        return file.read(len(GZIP_START)) == GZIP_START
-
-
-class _Raw:
-    """Bytes as they come behind the first ones, which were looked at."""
-
-    def __init__(self, first: bytes, read: Callable[[int], bytes]) -> None:
-        self.first = first
-        self._read = read
-        self.n_read = len(first)
-
-    def read(self, size: int = PIECE) -> bytes:
-        """At most so many; none at the end."""
-        found = self.first[:size]
-        if found:
-            self.first = self.first[size:]
-            return found
-        found = self._read(size)
-        self.n_read += len(found)
-        return found
-
-
-def _contents(read: Callable[[int], bytes], name: str, size: int = 0) -> Iterator[bytes]:
-    """What some bytes say, which are `size` or more: as they are, or decompressed."""
-    first = read(PIECE)
-    if first == GZIP_START[:1]:  # a program that writes slowly
-        first += read(PIECE)
-    is_named = name.endswith(GZIP_SUFFIX)
-    raw = _Raw(first, read)
-    if not is_named and not first.startswith(GZIP_START):
-        while piece := raw.read():
-            yield piece
-        return
-    try:
-        yield from _decompressed(raw, name, size)
-    except (OSError, EOFError, zlib.error) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # a disk that cannot be read, say
-        why = f"its name ends in {GZIP_SUFFIX}" if is_named else "it begins like one"
-        raise DataError(
-            name,
-            None,
-            f"the file cannot be decompressed ({error}); expected one that gzip wrote, since "
-            f"{why}. Copy it again, or rename it if it is no {GZIP_SUFFIX}.",
-        ) from None
-
-
-def _decompressed(raw: _Raw, name: str, size: int) -> Iterator[bytes]:
-    """The contents of a gzip file, as long as they are not out of all proportion to it."""
-    total = 0
-    with gzip.GzipFile(fileobj=cast(Any, raw), mode="rb") as file:
-        while piece := file.read(PIECE):
-            total += len(piece)
-            size = max(size, raw.n_read)
-            if total > max(ALWAYS_ALLOWED, MOST_EXPANSION * size) or total > MOST_EXPANDED:
-                raise DataError(
-                    name,
-                    None,
-                    f"its {size:,} bytes expand to more than {total - len(piece):,}; expected "
-                    f"text, which expands to at most {MOST_EXPANSION} times its size, and to "
-                    f"{MOST_EXPANDED:,} bytes at most. If you trust the file, decompress it with "
-                    "gunzip and give the result.",
-                )
-            yield piece
+    yield from contents(getattr(stream, "read1", stream.read), name)
 
 
 def write_text(path: StrPath, text: str) -> None:
@@ -326,97 +221,3 @@ def _checked(text: str) -> str:
 
 def _around(text: str, place: int) -> str:
     return text[max(place - 20, 0) : place + 20]
-
-
-def blocks(text: str, first: int = 1, blanks: str = "") -> Iterator[tuple[int, list[str], str]]:
-    r"""Runs of lines that a blank line ends, each with the number of its first line, and the end.
-
-    `first` is the number of the text's first line; lines of nothing but letters of `blanks` are
-    blank, too.
-
-    Surplus blank lines open the next block, as they are; those at the end of the text are a
-    block of their own, so that nothing is lost.
-
-    >>> list(blocks("a\nb\n\n\nc\n"))
-    [(1, ['a', 'b'], ''), (4, ['', 'c'], '')]
-    >>> list(blocks("a\n\t\nb", blanks=" \t"))
-    [(1, ['a'], '\t'), (3, ['b'], '')]
-    """
-    if not any(_begins_line(text, blank) for blank in blanks):
-        yield from _empty_line_blocks(text, first)
-        return
-    block: list[str] = []
-    has_content = False
-    end = len(text) - text.endswith("\n")
-    for number, line in enumerate(_split(text, "\n", end), start=first):
-        is_content = bool(line.strip(blanks))
-        if is_content or not has_content:
-            block.append(line)
-            has_content = has_content or is_content
-        else:
-            yield first, block, line
-            first, block, has_content = number + 1, [], False
-    if block:
-        yield first, block, ""
-
-
-def _begins_line(text: str, letter: str) -> bool:
-    return text.startswith(letter) or f"\n{letter}" in text
-
-
-def _empty_line_blocks(text: str, first: int) -> Iterator[tuple[int, list[str], str]]:
-    """Blocks where only empty lines are blank: a split at these, which is the fastest way."""
-    waiting = ""
-    for piece in _split(text, "\n\n", len(text)):
-        block = waiting + piece
-        if not block.strip("\n"):
-            waiting = block + "\n\n"
-            continue
-        if block.endswith("\n"):  # the end of the text
-            block = block[:-1]
-        lines = block.split("\n")
-        yield first, lines, ""
-        first, waiting = first + len(lines) + 1, ""
-    # What waited is no end of a block, but for the last line's own.
-    rest = waiting.removesuffix("\n\n")
-    if rest:
-        yield first, rest.removesuffix("\n").split("\n"), ""
-
-
-def _split(text: str, separator: str, end: int) -> Iterator[str]:
-    """A text as far as its end, split a piece at a time: all of it at once is twice the text."""
-    start = 0
-    while (found := text.find(separator, start + PIECE, end)) >= 0:
-        piece = text[start:found]
-        # Of a run of line ends, separators are counted from its beginning.
-        found -= (len(piece) - len(piece.rstrip("\n"))) % len(separator)
-        yield from text[start:found].split(separator)
-        start = found + len(separator)
-    yield from text[start:end].split(separator)
-
-
-def broken_line(lines: Sequence[str], separator: str, n_separators: int) -> int | None:
-    r"""The first of some lines that has more separators than it should, or a line end; or None.
-
-    None of them has fewer.
-
-    >>> broken_line(["a\tb", "a\tb\tc"], "\t", 1)
-    1
-    """
-    text = "\n".join(lines)
-    if text.count(separator) == len(lines) * n_separators and text.count("\n") == len(lines) - 1:
-        return None
-    return next(
-        index
-        for index, line in enumerate(lines)
-        if line.count(separator) != n_separators or "\n" in line
-    )
-
-
-def without_blanks(text: str) -> str:
-    r"""Lines of nothing but blanks and tabs made empty.
-
-    >>> without_blanks("a\n \t\nb")
-    'a\n\nb'
-    """
-    return _BLANK.sub("", text) if _BLANK.search(text) else text

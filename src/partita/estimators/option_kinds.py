@@ -64,7 +64,10 @@ class Kind:
                 words[-1] += f", {more}" if more and len(words) == 1 else ""
         words += [WORDS.get(each) or f"an object of {each.__name__}" for each in self.classes]
         words += ["None"] * self.allows_none
-        return ", ".join(words[:-1]) + " or " * (len(words) > 1) + words[-1]
+        if len(words) == 1:
+            return words[0]
+        last = ", or " if ", " in words[-2] else " or "
+        return ", ".join(words[:-1]) + last + words[-1]
 
     @property
     def reader(self) -> Reader:
@@ -78,7 +81,7 @@ def kind_of(hint: Any) -> Kind:
     """The type that an annotation describes.
 
     >>> kind_of(float | None).expected("0 or more")
-    'a number, 0 or more or None'
+    'a number, 0 or more, or None'
     >>> kind_of(typing.Literal["best", "risk"]).accepts("worst")
     False
     """

@@ -153,10 +153,18 @@ class Option:
     @property
     def expected(self) -> str:
         """What values it takes, for messages."""
+        return self._expected_of(self.kind)
+
+    @property
+    def expected_of_flag(self) -> str:
+        """The same for its flag, which is left out where the value is to be None."""
+        return self._expected_of(dataclasses.replace(self.kind, allows_none=False))
+
+    def _expected_of(self, kind: Kind) -> str:
         check = self.about.check
         if check is not None and check.says_all:
             return check.expected
-        return self.kind.expected(None if check is None else check.expected)
+        return kind.expected(None if check is None else check.expected)
 
 
 def options_of(owner: "type[Declared]") -> tuple[Option, ...]:

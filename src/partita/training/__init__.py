@@ -2,7 +2,8 @@
 
 from partita.training.batches import Batch, cut
 from partita.training.checkpoint import Record
-from partita.training.corpus import Corpus, build_corpus
+from partita.training.corpora import build_corpus
+from partita.training.corpus import Corpus
 from partita.training.digests import digest
 from partita.training.interruption import break_if_interrupted, heed_interruptions
 from partita.training.model_file import ModelFileError, read_model, write_model

@@ -4,9 +4,8 @@ Sums are taken in an order that depends only on the corpus (see `summation`), so
 same, bit for bit, for any number of threads or workers.
 """
 
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Self
 
@@ -14,27 +13,12 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.objectives.base import Objective, Sum, as_sum
-from partita.objectives.likelihood import Likelihood
-from partita.training.batches import Batch, BatchSizes, check_batches, pulled_back
-from partita.training.chain_steps import ChainBatches, chain_batches
-from partita.training.digests import digest
+from partita.training.batches import Batch, BatchSizes, check_batches
+from partita.training.chain_steps import ChainBatches
 from partita.training.running import RunningTotals
 from partita.training.shards import StoredBatches
-from partita.training.summation import (
-    Part,
-    Request,
-    Sums,
-    added,
-    feature_counts,
-    sum_all,
-    sum_by_shard,
-    total,
-)
-from partita.training.support import BatchColumns, Support, find_support
-from partita.training.tagged_batches import ENOUGH, AnyBatch, TaggedBatch
-from partita.training.threads import in_threads, n_cores
-from partita.training.whole_shards import are_for_whole_shards, sum_whole_shards
-from partita.training.workers import Workers
+from partita.training.summation import Sums
+from partita.training.support import BatchColumns, Support
 
 MOST_SHARDS = 1024
 """As many workers of a cluster can be of use."""
@@ -268,202 +252,3 @@ class Corpus(ABC):
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-MOST_FINDING = 2
-"""Threads that look for which weights batches touch: each needs a vector as long as these."""
-
-
-class MemoryCorpus(Corpus):
-    """Batches in this process, summed over by threads.
-
-    Those that are stored in files are read in every pass, the next ones while the last ones are
-    computed with, and not kept: memory is needed for a few batches, whatever their number.
-    """
-
-    def __init__(
-        self,
-        objective: Objective | Sum,
-        batches: Sequence[Batch],
-        *,
-        n_threads: int | None = None,
-        n_shards: int | None = None,
-    ) -> None:
-        super().__init__(objective, batches)
-        self.batches = batches if isinstance(batches, StoredBatches) else list(batches)
-        self.n_threads = n_threads or n_cores()
-        self.n_shards = n_shards or self.default_shards()
-
-    def sums(
-        self, weights: FloatArray, names: Sequence[str], slopes: Mapping[str, FloatArray] | None
-    ) -> Sums:
-        """Statistics of the named terms over all batches, and the gradient if slopes are given."""
-        request = Request({name: self.terms[name] for name in names}, weights, slopes)
-        rest = request, self.n_shards, self.n_threads, self.watcher
-        if are_for_whole_shards(self._quick, *rest[:-1]):
-            found = sum_whole_shards(self._quick, *rest)
-        else:
-            found = sum_all(self._quick, *rest)
-        if found.gradient is not None:
-            found.gradient[self._no_pairs] = 0.0
-        return found
-
-    def feature_counts(self, weights: FloatArray | None = None) -> FloatArray:
-        """Fᵀ 1, or Fᵀ times variances."""
-
-        def of_shard(shard: int) -> Part:
-            batches = self.batches[shard :: self.n_shards]
-            return Part(shard, 1, feature_counts(batches, self.n_weights, weights))
-
-        def parts() -> Iterator[Part]:
-            # No more at a time than there are threads, as in every pass.
-            for first in range(0, self.n_shards, self.n_threads):
-                shards = range(first, min(first + self.n_threads, self.n_shards))
-                yield from in_threads(of_shard, shards, n_threads=self.n_threads)
-
-        counts = total(parts()).gradient
-        assert counts is not None
-        return counts
-
-    def add_gradient(
-        self,
-        weights: FloatArray,
-        indices: Sequence[int],
-        names: Sequence[str],
-        slopes: Mapping[str, FloatArray],
-        out: FloatArray,
-    ) -> dict[str, FloatArray]:
-        """The statistics of some batches; adds the gradient to `out`, batch by batch."""
-        request = Request({name: self.terms[name] for name in names}, weights, slopes)
-        batches = [self.batches[index] for index in indices]
-        (sums,) = sum_by_shard(batches, request, [0] * len(batches), self.n_threads, out)
-        return sums.statistics
-
-    def statistics_by_batch(
-        self, weights: FloatArray, names: Sequence[str]
-    ) -> list[dict[str, FloatArray]]:
-        """The statistics of the named terms of each batch."""
-        request = Request({name: self.terms[name] for name in names}, weights, None)
-        shards = range(len(self.batches))
-        each = sum_by_shard(self.batches, request, shards, self.n_threads)
-        return [sums.statistics for sums in each]
-
-    @cached_property
-    def _quick(self) -> Sequence[AnyBatch]:
-        """The batches, those as `TaggedBatch` for which there is that way."""
-        if isinstance(self.batches, StoredBatches) or len(self.batches) < ENOUGH:
-            return self.batches
-        return [TaggedBatch.of(batch, self.terms) for batch in self.batches]
-
-    @cached_property
-    def _no_pairs(self) -> IntArray:
-        """The weights that no feature has, where the batches do not see to these themselves."""
-        if isinstance(self._quick, StoredBatches):
-            return np.zeros(0, dtype=np.int64)
-        found = (batch.no_pairs for batch in self._quick if isinstance(batch, TaggedBatch))
-        return next(found, np.zeros(0, dtype=np.int64))
-
-    @cached_property
-    def digest(self) -> str:
-        """Tells its batches from others; worked out once, in less time than a pass."""
-        return (
-            self.batches.digest if isinstance(self.batches, StoredBatches) else digest(self.batches)
-        )
-
-    def score_gradients(
-        self,
-        weights: FloatArray,
-        indices: Sequence[int],
-        iteration: int,
-        running: RunningTotals,
-    ) -> tuple[float, list[FloatArray | None]]:
-        """The loss of some batches, and their gradients with respect to the scores."""
-        gradients: list[FloatArray | None] = []
-
-        def ask(names: Sequence[str], slopes: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-            objectives = {name: self.terms[name] for name in names}
-            each = in_threads(
-                lambda index: self.batches[index].statistics(weights, objectives),
-                indices,
-                n_threads=self.n_threads,
-            )
-            gradients.extend(pulled_back(found, slopes) if found else None for found in each)
-            only = ({name: value for name, (value, _) in found.items()} for found in each)
-            return added(only, objectives)
-
-        return self._loss_of_visit(indices, iteration, running, ask), gradients
-
-    @cached_property
-    def columns(self) -> BatchColumns | None:
-        """The features by attribute, if they are rows of attributes, and in memory."""
-        if isinstance(self.batches, StoredBatches):
-            return None
-        return BatchColumns.of(batch.features for batch in self.batches)
-
-    def chain_batches(self, iteration: int) -> ChainBatches | None:
-        """Where the likelihood is the only term."""
-        (first, *others) = self.objective.terms
-        is_likelihood = type(first.objective) is Likelihood and first.weight_at(iteration) == 1.0
-        return self._chain_batches if is_likelihood and not others else None
-
-    @cached_property
-    def _chain_batches(self) -> ChainBatches | None:
-        (name,) = self.terms
-        return None if self.columns is None else chain_batches(self.batches, name, self.columns)
-
-    @property
-    def touches_all(self) -> bool:
-        """Whether each batch touches weights all over."""
-        return self.batches[0].features.is_spread
-
-    @cached_property
-    def support(self) -> Support:
-        """Which weights each batch touches."""
-        maps = (batch.features for batch in self.batches)
-        return find_support(maps, self.n_weights, min(self.n_threads, MOST_FINDING))
-
-    def close(self) -> None:
-        """Nothing to give back: threads live for one pass."""
-
-
-def build_corpus(
-    objective: Objective | Sum,
-    batches: Iterable[Batch],
-    *,
-    workers: int | str | None = None,
-    n_shards: int | None = None,
-    cache: str | os.PathLike[str] | None = None,
-) -> Corpus:
-    """A corpus of batches, summed over by threads or by a Ray cluster.
-
-    `workers` is a number of threads (all cores if left out), or "ray:4" for four Ray workers
-    ("ray" for as many as the cluster has cores). `n_shards` is best left out; results depend on it
-    in the last bits, and on `workers` not at all. `cache` is a folder to which batches are written
-    as they come (they may be a generator, then) and from which they are read in every pass, so that
-    there may be more of them than memory; every machine of a cluster must see it.
-
-    >>> from partita import LinearChain
-    >>> from partita.features import Attributes, tag_features
-    >>> from partita.objectives import Counts, Likelihood
-    >>> from partita.structures.chains import Chains
-    >>> from partita.training import Batch
-    >>> chains = Chains([2, 1], n_tags=2, shared=True)  # two words, and one
-    >>> features = tag_features(chains, Attributes.from_lists([[0], [1], [0]]), n_attributes=2)
-    >>> tags = Counts.of(chains, [[0, 1], [0]])
-    >>> batch = Batch(LinearChain, chains, features, {"Likelihood": tags})
-    >>> corpus = build_corpus(Likelihood(), [batch], workers=2)
-    >>> loss, gradient = corpus.value_and_gradient(np.zeros(8))
-    >>> round(loss, 3), gradient[:4]
-    (2.079, array([-1. ,  1. ,  0.5, -0.5]))
-    """
-    chosen = Workers.of(workers)
-    if cache is not None and not isinstance(batches, StoredBatches):
-        batches = StoredBatches.write(batches, cache)
-    elif not isinstance(batches, Sequence):
-        batches = list(batches)
-    if chosen.on_ray:
-        # Ray is an optional extra, so its module is imported only when it is asked for.
-        from partita.training.ray_corpus import RayCorpus
-
-        return RayCorpus(objective, batches, n_workers=chosen.n_workers, n_shards=n_shards)
-    return MemoryCorpus(objective, batches, n_threads=chosen.n_workers, n_shards=n_shards)

@@ -42,7 +42,7 @@ def fit_from_files(
     options: "Segmenter",
     files: SentenceFiles,
     held_out: HeldOutTags | None,
-) -> tuple[SegmentModel, TrainingResult, str]:
+) -> tuple[tuple[SegmentModel, TrainingResult], str]:
     """A model, its weights, and what they were learnt from."""
     check_files(options)
     columns = TagColumns.of(options, files)
@@ -68,7 +68,7 @@ def fit_from_files(
             judge = held_out_lessons(model, held_out, columns.tags, knowing)
         way = RunPlan(options, options.chosen_optimiser(l1=options.l1), options.penalty)
         training = learn_stored(stored, course, way, None, judge)
-    return model, training, blocks.learnt_from(files)
+    return (model, training), blocks.learnt_from(files)
 
 
 def _count_segments(

@@ -11,7 +11,6 @@ from partita.data.files import SentenceFiles
 from partita.distribution.segment_chain import SegmentChain
 from partita.estimators.answers import Asked, Turn
 from partita.estimators.base import Stored
-from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.files import prefixed, under
 from partita.estimators.groups import Descent, Penalties, Uncertainty
 from partita.estimators.options import Check, at_least, declared, option, without
@@ -27,7 +26,7 @@ from partita.estimators.segmenting.segment_model import Roles, SegmentModel
 from partita.estimators.segmenting.spelling import Spelling
 from partita.estimators.tagging.described import DescribedWords
 from partita.estimators.tagging.explanations import TagExplanation
-from partita.estimators.tagging.material import sorted_material, tag_facts
+from partita.estimators.tagging.material import GivenTags, tag_facts
 from partita.estimators.tagging.questions import TagEstimator
 from partita.estimators.tagging.tags import HeldOutTags, Tags
 from partita.features.segments import role_counts
@@ -121,16 +120,11 @@ class Segmenter(DescribedWords, TagEstimator, Penalties, Descent, Uncertainty):
         there, and the best weights on the way are kept. Ctrl-C ends the training, and keeps the
         best so far.
         """
+        given = GivenTags(sentences, tags, unlabelled, held_out, sample_weight)
         with self._fitting(sentences, held_out=held_out is not None):
-            if isinstance(sentences, SentenceFiles):
-                refuse_beside_files(tags, sample_weight, unlabelled)
-                model, training, learnt_from = fit_from_files(self, sentences, held_out)
-            else:
-                material = sorted_material(
-                    sentences, tags, unlabelled, self.tag_column, sample_weight
-                )
-                model, training = fit_segmenter(self, material, held_out)
-                learnt_from = material.learnt_from
+            (model, training), learnt_from = given.learnt_by(
+                self, fit_from_files, fit_segmenter, self.tag_column
+            )
             self.model_, self.weights_, self.training_ = model, training.weights, training
             self.about_ = {"learnt from": learnt_from, **tag_facts(training)}
         return self

@@ -61,7 +61,7 @@ def fit_from_files(
     options: "Tagger",
     files: SentenceFiles,
     held_out: HeldOutTags | None,
-) -> tuple[ChainModel, TrainingResult, str]:
+) -> tuple[tuple[ChainModel, TrainingResult], str]:
     """A model, its weights, and what they were learnt from."""
     check_files(options)
     if options.pairs != "all":
@@ -88,7 +88,7 @@ def fit_from_files(
         way = RunPlan(options, options.chosen_optimiser(usual, l1=options.l1), options.penalty)
         start = first_weights(options, model)
         training = learn_stored(stored, course, way, start, judge, is_local=model.is_local)
-    return model, training, blocks.learnt_from(files)
+    return (model, training), blocks.learnt_from(files)
 
 
 def check_files(options: "Tagger | Segmenter") -> None:

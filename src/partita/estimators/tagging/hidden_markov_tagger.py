@@ -12,7 +12,6 @@ from partita.data.dictionaries import read_dictionary
 from partita.data.files import SentenceFiles
 from partita.estimators.answers import Turn
 from partita.estimators.base import Stored
-from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.groups import Penalties
 from partita.estimators.options import (
     Check,
@@ -34,7 +33,7 @@ from partita.estimators.tagging.hidden_markov_files import fit_from_files
 from partita.estimators.tagging.hidden_markov_inspection import HiddenMarkovInspection
 from partita.estimators.tagging.hidden_markov_learning import fit_hidden_markov
 from partita.estimators.tagging.hidden_markov_model import Dictionary, HiddenMarkovModel
-from partita.estimators.tagging.material import sorted_material, tag_facts
+from partita.estimators.tagging.material import GivenTags, tag_facts
 from partita.estimators.tagging.neighbourhoods import Neighbourhood
 from partita.estimators.tagging.questions import log_evidence
 from partita.estimators.tagging.tags import HeldOutTags, Tags, TagSet
@@ -255,16 +254,11 @@ class HiddenMarkovTagger(ChainEstimator):
         >>> first != second
         True
         """
+        given = GivenTags(sentences, tags, unlabelled, held_out, sample_weight)
         with self._fitting(sentences, held_out=held_out is not None):
-            if isinstance(sentences, SentenceFiles):
-                refuse_beside_files(tags, sample_weight, unlabelled)
-                learnt, learnt_from = fit_from_files(self, sentences, held_out)
-            else:
-                material = sorted_material(
-                    sentences, tags, unlabelled, self.tag_column, sample_weight
-                )
-                learnt = fit_hidden_markov(self, material, held_out)
-                learnt_from = material.learnt_from
+            learnt, learnt_from = given.learnt_by(
+                self, fit_from_files, fit_hidden_markov, self.tag_column
+            )
             self.about_ = {"learnt from": learnt_from, **tag_facts(learnt.training)}
             self._take(learnt.model, learnt.training.weights)
             self.histories_, self.reasons_ = learnt.histories, learnt.reasons

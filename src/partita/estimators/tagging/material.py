@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
+from partita.data.files import SentenceFiles
 from partita.data.schemes import UNKNOWN
+from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.explain import Cell, run_facts
 from partita.estimators.pieces import Piece, PieceModel
 from partita.estimators.sample_weights import read_sample_weight
@@ -24,6 +26,9 @@ from partita.estimators.tagging.tags import (
 from partita.objectives import known_tags
 from partita.text.sentences import has_columns, listed, one_each, where
 from partita.training import TrainingResult
+
+Learner = TypeVar("Learner")
+Learnt = TypeVar("Learnt")
 
 
 class TagModel(PieceModel, Protocol):
@@ -107,6 +112,33 @@ def sorted_material(
         [kinds[index] for index in order],
         None if weights is None else weights[order],
     )
+
+
+@dataclass(frozen=True)
+class GivenTags:
+    """What `fit` of an estimator of tags was given."""
+
+    sentences: Iterable[Any] | SentenceFiles
+    tags: Tags | None
+    unlabelled: Iterable[Any]
+    held_out: HeldOutTags | None
+    sample_weight: Sequence[float] | None
+
+    def learnt_by(
+        self,
+        learner: Learner,
+        from_files: Callable[[Learner, SentenceFiles, HeldOutTags | None], tuple[Learnt, str]],
+        from_memory: Callable[[Learner, TagMaterial, HeldOutTags | None], Learnt],
+        tag_column: str | None,
+    ) -> tuple[Learnt, str]:
+        """What is learnt, from files or from memory; and how much that was, for people."""
+        if isinstance(self.sentences, SentenceFiles):
+            refuse_beside_files(self.tags, self.sample_weight, self.unlabelled)
+            return from_files(learner, self.sentences, self.held_out)
+        material = sorted_material(
+            self.sentences, self.tags, self.unlabelled, tag_column, self.sample_weight
+        )
+        return from_memory(learner, material, self.held_out), material.learnt_from
 
 
 def known_by_tags(tags: Sequence[Any]) -> Known:

@@ -11,7 +11,6 @@ from partita.data.constraints import ExpectationConstraint, read_constraints
 from partita.data.files import SentenceFiles
 from partita.estimators.answers import Turn
 from partita.estimators.base import Stored
-from partita.estimators.blocks import refuse_beside_files
 from partita.estimators.groups import Descent, OptimiserName, Penalties, Uncertainty
 from partita.estimators.options import Check, again, at_least, declared, option, without
 from partita.estimators.tagging.at_once import best_tags
@@ -28,7 +27,7 @@ from partita.estimators.tagging.explanations import (
 )
 from partita.estimators.tagging.from_files import fit_from_files
 from partita.estimators.tagging.learning import fit_tagger
-from partita.estimators.tagging.material import sorted_material, tag_facts
+from partita.estimators.tagging.material import GivenTags, tag_facts
 from partita.estimators.tagging.tags import HeldOutTags, Tags, TagSet
 from partita.features.pairs import Pairs
 from partita.kept import kept_array, kept_offsets, kept_texts
@@ -169,16 +168,11 @@ class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
         not lower the share of wrong tags to be expected there, 1 - mean p(tag | sentence), and the
         best weights on the way are kept. Ctrl-C ends the training, and keeps the best so far.
         """
+        given = GivenTags(sentences, tags, unlabelled, held_out, sample_weight)
         with self._fitting(sentences, held_out=held_out is not None):
-            if isinstance(sentences, SentenceFiles):
-                refuse_beside_files(tags, sample_weight, unlabelled)
-                model, training, learnt_from = fit_from_files(self, sentences, held_out)
-            else:
-                material = sorted_material(
-                    sentences, tags, unlabelled, self.tag_column, sample_weight
-                )
-                model, training = fit_tagger(self, material, held_out)
-                learnt_from = material.learnt_from
+            (model, training), learnt_from = given.learnt_by(
+                self, fit_from_files, fit_tagger, self.tag_column
+            )
             self.model_, self.weights_, self.training_ = model, training.weights, training
             self.about_ = {"learnt from": learnt_from, **tag_facts(training)}
         return self
