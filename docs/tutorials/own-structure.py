@@ -14,7 +14,16 @@
 # node for every subproblem, an edge for every step, and each step is scored by a cell of an array,
 # or by nothing. `StepStructures` wants to know the arrays, the steps, and how to read and write a
 # structure; sums, best ones, samples (also without replacement) and counts follow from that. It is
-# fifty lines, and the distribution behind it twenty-five.
+# fifty lines, and the distribution behind it twenty-five. What it says:
+#
+# - `PartArray(name, n_axes, inner)`: an array with so many axes along the words, then fixed sizes.
+# - `steps`: head, tails and cell of each step. Heads and tails are nodes, by any names; a node
+#   without tails is where a derivation ends, and `root` where it begins. Each structure must have
+#   one derivation.
+# - `structure`: what the caller gets. For each array there comes a matrix with a row for every cell
+#   of a derivation. `places` is the way back, and may name the cells in any order.
+# - `moved`: only for structures that name words (heads do, tags do not). A batch with
+#   a `mask` may have its words at other places.
 
 import numpy as np
 

@@ -1,5 +1,7 @@
 """Structures out of steps: what their author and their caller can get wrong, and what is shared."""
 
+from itertools import combinations, pairwise
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,29 @@ from partita.structures.tied_forests import TiedForest
 
 Segmentations = own_structure()["Segmentations"]
 Segmentation = own_structure()["Segmentation"]
+
+
+class Selections(StepStructures):
+    """Sets of words no two of which are neighbours: the cells of one may be some of another's."""
+
+    def __init__(self, n_words):
+        super().__init__(n_words, [PartArray("words", n_axes=1)])
+
+    def forest(self, n_words):
+        return self.build(n_words, self.steps(n_words), root=n_words)
+
+    def steps(self, n_words):
+        """Node i: the first i words are settled."""
+        yield 0, [], None
+        for word in range(n_words):
+            yield word + 1, [word], None
+            yield word + 1, [word - 1] if word else [], ("words", word)
+
+    def structure(self, n_words, words):
+        return np.sort(words[:, 0])
+
+    def places(self, n_words, structure, sentence):
+        return [structure]
 
 
 @pytest.mark.parametrize(
@@ -35,6 +60,30 @@ def test_only_structures_of_the_set_are_counted(structure, message):
         return
     with pytest.raises(ValueError, match=message):
         p.score(np.array(structure))
+
+
+def test_structures_that_are_parts_of_larger_ones():
+    """Every set of five words is counted if no two of them are neighbours, and refused else."""
+    selections, scores = Selections([5]), np.random.default_rng(0).normal(size=5)
+    total = 0.0
+    for size in range(6):
+        for words in combinations(range(5), size):
+            if any(b - a == 1 for a, b in pairwise(words)):
+                with pytest.raises(ValueError, match="the structure of sentence 0 is none"):
+                    selections.counts([np.array(words)])
+            else:
+                counts = selections.counts([np.array(words, dtype=int)])
+                assert np.flatnonzero(counts).tolist() == list(words)
+                total += np.exp(scores @ counts)
+    np.testing.assert_allclose(selections.infer(scores).log_partition, np.log(total), rtol=1e-12)
+
+
+def test_resampling_begins_with_the_structure():
+    """A step that draws a piece of it anew leaves the rest, so that all of it is there again."""
+    scores = np.array([50.0, -np.inf, 50.0, -np.inf, -np.inf])
+    rng, given = np.random.default_rng(0), np.array([0, 2])
+    found = [Selections([5]).resampled(scores, [given], 1, rng)[0].tolist() for _ in range(50)]
+    assert found == [[0, 2]] * 50
 
 
 def test_the_structure_that_is_none_is_named():

@@ -29,7 +29,8 @@ class StepStructures(ArrayStructures):
 
     A subclass says three things: `forest`, whose edges are the steps of the dynamic program, each
     an instance of a cell of the arrays; `structure`, what the cells of a derivation mean; and
-    `places`, the cells of a structure. Every structure must have exactly one derivation.
+    `places`, the cells of a structure. Every structure must have exactly one derivation. Its cells
+    may be some of those of a larger structure, if no structure has a cell twice.
     Log-partition, marginals, covariances, best structures and samples follow, in O(edges) each.
 
     `arrays` are the arrays of scores; `options` is whatever else the sets of structures depend
@@ -145,32 +146,50 @@ class StepStructures(ArrayStructures):
         rng: np.random.Generator,
     ) -> list[Structure]:
         """Metropolis sampling: a step derives a node of the derivation anew, drawn at random."""
-        # Where nothing else is allowed, the best derivation is that of the structure.
-        only = np.where(self.counts(structures) > 0, 0.0, -np.inf)
-        given = self._batch.argmax(only).structures
+        # Where nothing else is allowed, the largest derivation is that of the structure.
+        given = self._batch.argmax(np.where(self.counts(structures) > 0, 1.0, -np.inf)).structures
         found = self._batch.resampled(scores, given, n_steps, rng)
         return [self._read(index, edges) for index, edges in enumerate(found)]
 
     def counts(self, structures: Sequence[Structure]) -> FloatArray:
         """How often each cell occurs in one structure per sentence.
 
-        Where nothing else is allowed, the counts of a structure are the marginals; what has other
-        marginals, or none, is no structure of the set.
+        Where nothing else is allowed, the counts of a structure are the marginals; or, where its
+        cells make up smaller structures, too, those of the largest one. What has neither is no
+        structure of the set.
         """
+        counts = self._cell_counts(structures)
+        alone = self.infer(np.where(counts > 0, 0.0, -np.inf))
+        self._check_each(structures, alone.log_partition > -np.inf)
+        is_alone = self._are_alike(counts, alone.marginals)
+        if not is_alone.all():
+            largest = self.argmax(np.where(counts > 0, 1.0, -np.inf)).structures
+            is_largest = self._are_alike(counts, self._cell_counts(largest))
+            self._check_each(structures, is_alone | is_largest)
+        return counts
+
+    def _cell_counts(self, structures: Sequence[Structure]) -> FloatArray:
+        """How often each cell is named, by whatever comes for a structure."""
         counts = np.zeros(self.n_parts)
         for sentence, structure in enumerate(structures):
             np.add.at(counts, self._parts_of(sentence, structure), 1.0)
-        alone = self.infer(np.where(counts > 0, 0.0, -np.inf))
-        for sentence in range(self.n_sentences):
-            mine = slice(*self.part_offsets[sentence : sentence + 2])
-            is_one = alone.log_partition[sentence] > -np.inf
-            if not (is_one and np.array_equal(counts[mine], alone.marginals[mine])):
-                raise ValueError(
-                    f"the structure of sentence {sentence} is none: {structures[sentence]!r}. "
-                    f"Expected one of the set of {type(self).__name__} for {self.n_words[sentence]}"
-                    " words; check what it leaves out, or has twice."
-                )
         return counts
+
+    def _are_alike(self, counts: FloatArray, others: FloatArray) -> BoolArray:
+        """For each sentence whether all counts are those of the other vector."""
+        both = zip(
+            pieces(counts, self.part_offsets), pieces(others, self.part_offsets), strict=True
+        )
+        return np.array([np.array_equal(mine, other) for mine, other in both], dtype=np.bool_)
+
+    def _check_each(self, structures: Sequence[Structure], is_one: BoolArray) -> None:
+        """An error for the first of the structures that is none."""
+        for sentence in np.flatnonzero(~is_one)[:1].tolist():
+            raise ValueError(
+                f"the structure of sentence {sentence} is none: {structures[sentence]!r}. "
+                f"Expected one of the set of {type(self).__name__} for {self.n_words[sentence]}"
+                " words; check what it leaves out, or has twice."
+            )
 
     def _parts_of(self, sentence: int, structure: Structure) -> IntArray:
         """The parts of a caller's structure, in the index of the batch."""
