@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from partita.arrays import FloatArray
 from partita.estimators.explain import Cell, Report, Table
+from partita.estimators.tagging.hidden_markov_model import HiddenMarkovModel
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,6 +46,25 @@ class HiddenMarkovInspection(Report):
         rows = [("(start)", *_shares(self.start))]
         rows += [(tag, *_shares(row)) for tag, row in zip(self.tags, self.transitions, strict=True)]
         return [*found, Table("transitions", ("from \\ to", *self.tags), rows)]
+
+
+def inspect_hidden_markov(
+    model: HiddenMarkovModel,
+    weights: FloatArray,
+    n_features: int,
+    about: Mapping[str, Cell],
+    unit: str,
+) -> HiddenMarkovInspection:
+    """The likeliest words of every tag, and the probabilities of transitions."""
+    start, transitions, emissions = map(np.exp, model.layout.split(weights))
+    best = {}
+    for column, tag in zip(emissions.T, model.tags.names, strict=True):
+        order = np.argsort(-column, kind="stable")[:n_features].tolist()
+        best[tag] = [(model.symbols.name(row), float(column[row])) for row in order if column[row]]
+    n_words, n_classes = len(model.symbols.words), len(model.symbols.classes)
+    return HiddenMarkovInspection(
+        model.tags.names, best, start, transitions, n_words, n_classes, about, unit
+    )
 
 
 def _shares(row: FloatArray) -> list[str]:

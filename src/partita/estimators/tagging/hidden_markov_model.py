@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from partita.arrays import FloatArray, IntArray
 from partita.data.schemes import UNKNOWN
@@ -112,6 +113,33 @@ class HiddenMarkovModel:
         if attribute < n_symbols:
             return f"emission of {self.symbols.name(attribute)}"
         return "start" if attribute == n_symbols else "what the dictionary allows"
+
+
+def log_tables(
+    start: ArrayLike, transition: ArrayLike, emission: ArrayLike, *, n_tags: int, n_words: int
+) -> list[FloatArray]:
+    """The logarithms of a caller's tables: (s,), (s, s) and (s, n_words), whose rows sum to 1.
+
+    >>> [table.shape for table in log_tables([1.0], [[1.0]], [[0.5, 0.5]], n_tags=1, n_words=2)]
+    [(1,), (1, 1), (1, 2)]
+    """
+    shapes = {"start": (n_tags,), "transition": (n_tags, n_tags), "emission": (n_tags, n_words)}
+    found = []
+    for (name, shape), given in zip(shapes.items(), (start, transition, emission), strict=True):
+        table = np.asarray(given, dtype=np.float64)
+        if table.shape != shape:
+            raise ValueError(
+                f"{name} has shape {table.shape}; expected {shape} for {n_tags} tags and {n_words} "
+                "words."
+            )
+        if not ((table >= 0).all() and np.allclose(table.sum(axis=-1), 1.0, atol=1e-9)):
+            raise ValueError(
+                f"{name} is no table of probabilities; expected numbers, 0 or more, whose rows "
+                "sum to 1."
+            )
+        with np.errstate(divide="ignore"):
+            found.append(np.log(table))
+    return found
 
 
 def tag_names(

@@ -30,9 +30,12 @@ from partita.estimators.tagging.described import DescribedWords
 from partita.estimators.tagging.emission_features import USUAL_VIEWS
 from partita.estimators.tagging.explanations import TagExplanation, explain_word
 from partita.estimators.tagging.hidden_markov_files import fit_from_files
-from partita.estimators.tagging.hidden_markov_inspection import HiddenMarkovInspection
+from partita.estimators.tagging.hidden_markov_inspection import (
+    HiddenMarkovInspection,
+    inspect_hidden_markov,
+)
 from partita.estimators.tagging.hidden_markov_learning import fit_hidden_markov
-from partita.estimators.tagging.hidden_markov_model import Dictionary, HiddenMarkovModel
+from partita.estimators.tagging.hidden_markov_model import Dictionary, HiddenMarkovModel, log_tables
 from partita.estimators.tagging.material import GivenTags, tag_facts
 from partita.estimators.tagging.neighbourhoods import Neighbourhood
 from partita.estimators.tagging.questions import log_evidence
@@ -294,24 +297,8 @@ class HiddenMarkovTagger(ChainEstimator):
         """
         tagger = cls(**options)
         tagger.check()
-        tables = [np.asarray(each, dtype=np.float64) for each in (start, transition, emission)]
-        s, n_words = len(tags), len(words)
-        shapes = ((s,), (s, s), (s, n_words))
-        names = ("start", "transition", "emission")
-        for name, table, shape in zip(names, tables, shapes, strict=True):
-            if table.shape != shape:
-                raise ValueError(
-                    f"{name} has shape {table.shape}; expected {shape} for {s} tags and {n_words} "
-                    "words."
-                )
-            if not ((table >= 0).all() and np.allclose(table.sum(axis=-1), 1.0, atol=1e-9)):
-                raise ValueError(
-                    f"{name} is no table of probabilities; expected numbers, 0 or more, whose rows "
-                    "sum to 1."
-                )
+        logs = log_tables(start, transition, emission, n_tags=len(tags), n_words=len(words))
         model = HiddenMarkovModel(TagSet(tags), WordSymbols(words, []), tagger.dictionary or {})
-        with np.errstate(divide="ignore"):
-            logs = [np.log(table) for table in tables]
         tagger._take(model, model.layout.weights(logs[0], logs[1], logs[2].T))
         tagger.histories_, tagger.reasons_, tagger.training_ = [], [], None
         tagger.about_ = {"learnt from": "nothing: the probabilities were given"}
@@ -375,23 +362,8 @@ class HiddenMarkovTagger(ChainEstimator):
     def inspect(self, n_features: int = 10) -> HiddenMarkovInspection:
         """The likeliest words of every tag, and the probabilities of transitions."""
         self._check_fitted()
-        best = {}
-        for number, tag in enumerate(self.tags_):
-            emissions = np.exp(self.log_emissions_[:, number])
-            order = np.argsort(-emissions, kind="stable")[:n_features].tolist()
-            best[tag] = [
-                (self.symbols_.name(row), float(emissions[row])) for row in order if emissions[row]
-            ]
-        return HiddenMarkovInspection(
-            self.tags_,
-            best,
-            np.exp(self.log_start_),
-            np.exp(self.log_transitions_),
-            len(self.symbols_.words),
-            len(self.symbols_.classes),
-            self.about_,
-            "probability" if self.neighbourhood is None else "exp(score)",
-        )
+        unit = "probability" if self.neighbourhood is None else "exp(score)"
+        return inspect_hidden_markov(self.model_, self._weights(), n_features, self.about_, unit)
 
     def explain(self, sentence: Any, word: int) -> TagExplanation:
         """Which probabilities gave a word (counted from 0) its tag, against the runner-up."""
