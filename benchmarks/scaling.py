@@ -25,7 +25,7 @@ from partita.demo.timing import Method, Times, compare, exponent
 from partita.objectives import Entropy, Likelihood
 from partita.objectives.base import as_sum
 from partita.objectives.evidence import Evidence
-from partita.training.corpus import MemoryCorpus
+from partita.training.memory_corpus import MemoryCorpus
 from partita.training.threads import n_cores
 
 SEED = 0
