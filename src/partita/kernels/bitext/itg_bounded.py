@@ -24,14 +24,13 @@ from partita.kernels.bitext.itg_edges import (
     NONE,
     START,
     STRAIGHT,
-    UNIT,
     put_edge,
     put_if_any,
     put_single,
     put_splits,
-    put_union,
     start,
 )
+from partita.kernels.bitext.itg_normal import put_prefixes, put_top, put_unions
 from partita.kernels.jit import inlined, kernel
 
 
@@ -152,44 +151,10 @@ def put_cell(edges, counts, L, X, XB, C, D, s, t, length, straight):
     before, node = counts[EDGES], counts[NODES]
     put_splits(edges, counts, node, D, XB, cell, shift, 1, INVERTED, straight + 1)
     inverted = put_if_any(edges, counts, before, s, t, 0, length)
-    D[s, t, 0, length] = put_union(edges, counts, in_order, leaf, unit, span)
-    C[s, t, 0, length] = put_union(edges, counts, inverted, leaf, unit, span)
-    whole = put_union(edges, counts, in_order, C[s, t, 0, length], unit, span)
+    C[s, t, 0, length], D[s, t, 0, length], whole = put_unions(
+        edges, counts, in_order, inverted, leaf, unit, span
+    )
     X[s, t, 0, length], XB[s, t, 0, shift] = whole, whole
-
-
-@inlined
-def put_prefixes(edges, counts, X, n, longest, straight):
-    """P[i, k]: the first i source words deleted, then k target words inserted."""
-    P = np.full((n + 1, longest + 1), NONE, dtype=np.int32)
-    for i in range(n + 1):
-        for k in range(longest + 1):
-            span = (0, i, 0, k)
-            if i + k == 1:
-                P[i, k] = X[0, i, 0, k]
-            elif k > 0:
-                left, right = P[i, k - 1], X[i, i, 0, 1]
-                P[i, k] = put_single(edges, counts, left, right, STRAIGHT, straight, span)
-            elif i > 0:
-                left, right = P[i - 1, 0], X[i - 1, i, 0, 0]
-                P[i, k] = put_single(edges, counts, left, right, STRAIGHT, straight, span)
-    return P
-
-
-@inlined
-def put_top(edges, counts, P, X, n, length, straight):
-    """Null words before all links, and the rest; or either alone. Returns the node, -1 for none."""
-    before, top, unit = counts[EDGES], counts[NODES], straight + 2
-    for i in range(n):
-        for k in range(length):
-            left, right = P[i, k], X[i, n, 0, length - k]
-            if left != NONE and right != NONE:
-                put_edge(edges, counts, top, left, right, STRAIGHT, straight)
-    if n > 0 and length > 0 and X[0, n, 0, length] != NONE:
-        put_edge(edges, counts, top, X[0, n, 0, length], NONE, UNIT, unit)
-    if P[n, length] != NONE:
-        put_edge(edges, counts, top, P[n, length], NONE, UNIT, unit)
-    return put_if_any(edges, counts, before, 0, n, 0, length)
 
 
 @kernel
@@ -208,8 +173,8 @@ def normal(first_choice, n_choices, can_delete, can_insert, longest, edges, coun
                     first_choice, n_choices, edges, counts, L, X, s, t, length, straight
                 )
                 put_cell(edges, counts, L, X, XB, C, D, s, t, length, straight)
-    P = put_prefixes(edges, counts, X, n, longest, straight)
+    P = put_prefixes(edges, counts, X, n, longest, 0, straight)
     tops = np.empty(longest + 1, dtype=np.int32)
     for length in range(longest + 1):
-        tops[length] = put_top(edges, counts, P, X, n, length, straight)
+        tops[length] = put_top(edges, counts, P, X, n, length, 0, straight)
     close(edges, counts, tops, n, straight)

@@ -22,15 +22,14 @@ from partita.kernels.bitext.itg_edges import (
     NONE,
     START,
     STRAIGHT,
-    UNIT,
     put_edge,
     put_if_any,
     put_node,
     put_single,
     put_splits,
-    put_union,
     start,
 )
+from partita.kernels.bitext.itg_normal import put_prefixes, put_top, put_unions
 from partita.kernels.jit import inlined, kernel, step
 
 
@@ -147,44 +146,10 @@ def put_cell(edges, counts, L, X, XT, C, DT, s, t, k, end, straight):
     cell = (s, t, end, k, k, end)
     put_splits(edges, counts, node, DT, X, cell, 0, 1, INVERTED, straight + 1)
     inverted = put_if_any(edges, counts, before, s, t, k, end)
-    DT[s, t, end, k] = put_union(edges, counts, in_order, leaf, unit, span)
-    C[s, t, k, end] = put_union(edges, counts, inverted, leaf, unit, span)
-    whole = put_union(edges, counts, in_order, C[s, t, k, end], unit, span)
+    C[s, t, k, end], DT[s, t, end, k], whole = put_unions(
+        edges, counts, in_order, inverted, leaf, unit, span
+    )
     X[s, t, k, end], XT[s, t, end, k] = whole, whole
-
-
-@inlined
-def put_prefixes(edges, counts, X, n, m, straight):
-    """P[i, k]: the first i source words deleted, then the first k target words inserted."""
-    P = np.full((n + 1, m + 1), NONE, dtype=np.int32)
-    for i in range(n + 1):
-        for k in range(m + 1):
-            span = (0, i, 0, k)
-            if i + k == 1:
-                P[i, k] = X[0, i, 0, k]
-            elif k > 0:
-                left, right = P[i, k - 1], X[i, i, k - 1, k]
-                P[i, k] = put_single(edges, counts, left, right, STRAIGHT, straight, span)
-            elif i > 0:
-                left, right = P[i - 1, 0], X[i - 1, i, 0, 0]
-                P[i, k] = put_single(edges, counts, left, right, STRAIGHT, straight, span)
-    return P
-
-
-@inlined
-def put_top(edges, counts, P, X, n, m, straight):
-    """Null words before all links, and the rest; or either alone."""
-    before, top, unit = counts[EDGES], counts[NODES], straight + 2
-    for i in range(n):
-        for k in range(m):
-            left, right = P[i, k], X[i, n, k, m]
-            if left != NONE and right != NONE:
-                put_edge(edges, counts, top, left, right, STRAIGHT, straight)
-    if n > 0 and m > 0 and X[0, n, 0, m] != NONE:
-        put_edge(edges, counts, top, X[0, n, 0, m], NONE, UNIT, unit)
-    if P[n, m] != NONE:
-        put_edge(edges, counts, top, P[n, m], NONE, UNIT, unit)
-    return put_if_any(edges, counts, before, 0, n, 0, m)
 
 
 @kernel
@@ -212,8 +177,8 @@ def normal(links, deletions, insertions, edges, counts):
                     if sources[s, k] < t and targets[s, k] < end:
                         L[s, t, k, end] = put_block(links, edges, counts, L, X, s, t, k, end)
                         put_cell(edges, counts, L, X, XT, C, DT, s, t, k, end, straight)
-    P = put_prefixes(edges, counts, X, n, m, straight)
-    top = put_top(edges, counts, P, X, n, m, straight)
+    P = put_prefixes(edges, counts, X, n, m, 1, straight)
+    top = put_top(edges, counts, P, X, n, m, 1, straight)
     if top == NONE:
         start(edges, counts)
         return
