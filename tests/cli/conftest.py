@@ -59,14 +59,24 @@ def files(tmp_path_factory):
 
 
 @pytest.fixture
-def run(files, capsys, monkeypatch):
-    """Runs a command in the directory of the files: its status, output and messages."""
-    monkeypatch.chdir(files)
+def run_in(capsys, monkeypatch):
+    """Makes what runs commands in a directory and says their status, output and messages."""
 
-    def runner(line, **paths):
-        capsys.readouterr()
-        status = main([word.format(**paths) for word in line.split()])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
+    def runner_in(directory):
+        monkeypatch.chdir(directory)
 
-    return runner
+        def runner(line, **paths):
+            capsys.readouterr()
+            status = main([word.format(**paths) for word in line.split()])
+            captured = capsys.readouterr()
+            return status, captured.out, captured.err
+
+        return runner
+
+    return runner_in
+
+
+@pytest.fixture
+def run(files, run_in):
+    """Runs a command in the directory of the files."""
+    return run_in(files)

@@ -59,17 +59,9 @@ def bank(tmp_path_factory):
 
 
 @pytest.fixture
-def run(bank, capsys, monkeypatch):
-    """Runs a command in the directory of the treebanks: its status, output and messages."""
-    monkeypatch.chdir(bank)
-
-    def runner(line, **paths):
-        capsys.readouterr()
-        status = main([word.format(**paths) for word in line.split()])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return runner
+def run(bank, run_in):
+    """Runs a command in the directory of the treebanks."""
+    return run_in(bank)
 
 
 def test_from_file_to_trees_and_nothing_is_lost(run, bank):
