@@ -42,6 +42,8 @@ from partita.training.optimisers.quasi_newton import QuasiNewtonState
 
 N_TAGS, PER_SENTENCE, PER_WORD = 17, 20, 20
 LARGE_ITERATIONS = 2
+EARLIER = " (of commit"
+"""Behind the titles of tables that were measured before the others."""
 BANDWIDTH = 1.25e9
 """Bytes a second of a link of 10 Gbit/s, for the model on paper."""
 LATENCY = 1e-3
@@ -432,11 +434,18 @@ def main() -> None:
 
 
 def with_earlier(tables: list[Table]) -> list[Table]:
-    """New tables, and those of the last results that were not made again; by their first word."""
+    """New tables, and those of the last results that were not made again; by their first word.
+
+    These say of which commit they are, since the results name that of the new ones.
+    """
     path = RESULTS / "scale.json"
-    old = json.loads(path.read_text())["tables"] if path.exists() else []
+    old = json.loads(path.read_text()) if path.exists() else {"tables": []}
     new = {table.title.partition(":")[0] for table in tables}
-    return tables + [Table(**each) for each in old if each["title"].partition(":")[0] not in new]
+    kept = [Table(**each) for each in old["tables"] if each["title"].partition(":")[0] not in new]
+    for table in kept:
+        if EARLIER not in table.title:
+            table.title += f"{EARLIER} {old['commit']})"
+    return tables + kept
 
 
 if __name__ == "__main__":
