@@ -23,8 +23,11 @@ from partita.training.trainer import minimise, train
 from partita.training.vectors import (
     CHUNK,
     combination,
+    converted_pairs,
     dot,
-    norm_of_product,
+    finish_gradient,
+    moved,
+    norm_of_quotient,
     pair_products,
     row_products,
 )
@@ -151,18 +154,18 @@ def test_the_direction_is_that_of_the_two_loop_recursion():
     curvature, pairs = Curvature(memory=4), []
     for _ in range(7):
         step, gradient = rng.normal(size=(2, 20))
-        change, origin = hessian @ step, (np.zeros(20), np.zeros(20))
+        change, origin = hessian @ step, np.zeros(20)
         # As it is remembered, in single precision.
         pairs = [*pairs, (np.float64(np.float32(step)), np.float64(np.float32(change)))][-4:]
-        curvature = curvature.updated((step, change), origin, gradient)
-        np.testing.assert_allclose(
-            curvature.direction(gradient), -_two_loops(pairs, gradient), rtol=1e-9
-        )
-    changed = curvature.updated((step, -step), origin, 2 * gradient)
-    np.testing.assert_allclose(
-        changed.direction(2 * gradient), 2 * curvature.direction(gradient), rtol=1e-12
-    )
-    np.testing.assert_array_equal(curvature.forgotten().direction(gradient), -gradient)
+        curvature = curvature.updated((0.5, 2 * step), (change, origin), gradient)
+        direction, slope = curvature.direction(gradient)
+        np.testing.assert_allclose(direction, -_two_loops(pairs, gradient), rtol=1e-9)
+        assert slope == pytest.approx(direction @ gradient, rel=1e-12)
+    changed = curvature.updated((1.0, step), (-step, origin), 2 * gradient)
+    np.testing.assert_allclose(changed.direction(2 * gradient)[0], 2 * direction, rtol=1e-12)
+    down, slope = curvature.forgotten().direction(gradient)
+    np.testing.assert_array_equal(down, -gradient)
+    assert slope == pytest.approx(-gradient @ gradient, rel=1e-12)
 
 
 def _two_loops(pairs, gradient):
@@ -225,30 +228,74 @@ def test_arithmetic_on_vectors(n):
     coefficients = np.array([0.5, -2.0, 1.0])
     np.testing.assert_allclose(dot(rows[0], rows[1]), rows[0] @ rows[1], rtol=1e-10, atol=1e-9)
     one, two = (
-        pair_products(singles, (rows[0], rows[1]), (rows[2], rows[3]), rows[4], n_threads)
+        pair_products(singles, (0.5, rows[0]), (rows[1], rows[3]), rows[4], n_threads)
         for n_threads in (1, 2)
     )
-    step, change = ((rows[k] - rows[k + 2]).astype(np.float32) for k in range(2))
+    step, change = (0.5 * rows[0]).astype(np.float32), (rows[1] - rows[3]).astype(np.float32)
     np.testing.assert_array_equal(one[:2], [step, change])
     both, columns = np.array([*singles, step, change]), np.array([step, change, rows[4]])
     wanted = both.astype(np.float64) @ columns.T
     np.testing.assert_allclose(one[2], wanted, rtol=1e-10, atol=1e-9)
     assert one[2].tobytes() == two[2].tobytes()
-    for is_quotient, scaled in ((False, rows[0] * rows[1]), (True, rows[0] / rows[1])):
-        length = norm_of_product(rows[0], rows[1], is_quotient=is_quotient)
-        np.testing.assert_allclose(length, np.linalg.norm(scaled), rtol=1e-12)
+    length = norm_of_quotient(rows[0], rows[1])
+    np.testing.assert_allclose(length, np.linalg.norm(rows[0] / rows[1]), rtol=1e-12)
     for n_threads in (1, 2):
         found = row_products(singles, rows[4], n_threads)
         np.testing.assert_allclose(found, wanted[:2, 2], rtol=1e-10, atol=1e-9)
-        found = combination(coefficients, singles, rows[2], n_threads)
+        found, along = combination(coefficients, singles, rows[2], n_threads)
         expected = coefficients @ [*singles, rows[2]]
         np.testing.assert_allclose(found, expected, atol=1e-12, rtol=0)
+        np.testing.assert_allclose(along, expected @ rows[2], rtol=1e-10, atol=1e-9)
         for scale in (None, np.abs(rows[2])):
             penalty, gradient = Penalty(l2=0.3, scale=scale), rows[1].copy()
             loss = penalty.add_gradient(rows[0], gradient, n_threads)
             assert loss == pytest.approx(penalty.smooth(rows[0]))
             expected = rows[1] + 0.3 * rows[0] * (1.0 if scale is None else scale)
             np.testing.assert_allclose(gradient, expected, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("n", [1, 7, 2 * CHUNK + 3])
+@pytest.mark.parametrize("is_scaled", [False, True])
+def test_arithmetic_in_units(n, is_scaled):
+    """With units and a scale, and without."""
+    rng = np.random.default_rng(n)
+    weights, given, direction = rng.normal(size=(3, n))
+    units, scale = rng.uniform(0.5, 2.0, (2, n)) if is_scaled else np.ones((2, n))
+    options = {"units": units} if is_scaled else {}
+    expected = given + 0.3 * scale * weights
+    for n_threads in (1, 2):
+        gradient = given.copy()
+        found = finish_gradient(
+            gradient,
+            weights,
+            0.3,
+            scale if is_scaled else None,
+            direction=direction,
+            n_threads=n_threads,
+            **options,
+        )
+        np.testing.assert_allclose(gradient, units * expected, atol=1e-12, rtol=0)
+        wanted = (scale * weights, weights), (weights, weights), (expected, expected)
+        sums = [left @ right for left, right in (*wanted, (units * expected, direction))]
+        np.testing.assert_allclose(found, sums, rtol=1e-10, atol=1e-9)
+        place = moved(weights, 0.5, direction, n_threads=n_threads, **options)
+        np.testing.assert_allclose(place, weights + 0.5 * units * direction, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("n", [1, 7, BLOCK + 5, CHUNK + 3])
+def test_pairs_in_other_units(n):
+    rng = np.random.default_rng(n)
+    rows = rng.normal(size=(6, n)).astype(np.float32)
+    before, after = rng.uniform(0.5, 2.0, (2, n))
+    gradient = rng.normal(size=n)
+    expected = np.concatenate([rows[:3] * (before / after), rows[3:] * (after / before)])
+    expected = expected.astype(np.float32).astype(np.float64)
+    for n_threads in (1, 2):
+        copies = [row.copy() for row in rows]
+        gram, along = converted_pairs(copies, (before, after), gradient, n_threads)
+        np.testing.assert_array_equal(copies, expected)
+        np.testing.assert_allclose(gram, expected @ expected.T, rtol=1e-10, atol=1e-9)
+        np.testing.assert_allclose(along, expected @ gradient, rtol=1e-10, atol=1e-9)
 
 
 def mixture_loss(counts, first, second):

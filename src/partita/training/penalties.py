@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.kernels.weights import vectors
-from partita.training.vectors import by_chunks, dot
+from partita.training.vectors import dot, finish_gradient
 
 
 @dataclass(frozen=True)
@@ -50,13 +49,8 @@ class Penalty:
         """The L2 part; adds its gradient, l2 * scale * weights, in place. One pass for both."""
         if not self.l2:
             return 0.0
-        scale = np.zeros(0) if self.scale is None else self.scale
-        squares = by_chunks(
-            lambda *chunk: vectors.add_scaled_weights(self.l2, scale, weights, *chunk, gradient),
-            len(weights),
-            n_threads,
-        )
-        return 0.5 * self.l2 * float(sum(squares))
+        sums = finish_gradient(gradient, weights, self.l2, self.scale, n_threads=n_threads)
+        return 0.5 * self.l2 * sums.penalties
 
     def absolute(self, weights: FloatArray) -> float:
         """The L1 part."""

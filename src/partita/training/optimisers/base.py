@@ -52,8 +52,13 @@ class Problem(ABC):
     """How many threads may work on vectors as long as the weights; results do not depend on it."""
 
     @abstractmethod
+    def unpenalised(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
+        """Loss and gradient without any penalty; the gradient may be written over."""
+
     def value_and_gradient(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
         """Loss and gradient of everything that has a gradient: all but the L1 penalty."""
+        loss, gradient = self.unpenalised(weights, iteration)
+        return loss + self.penalty.add_gradient(weights, gradient, self.n_threads), gradient
 
     @abstractmethod
     def changes_at(self, iteration: int) -> bool:
@@ -73,9 +78,10 @@ class FunctionProblem(Problem):
         self.n_weights = n_weights
         self.penalty = penalty or Penalty()
 
-    def value_and_gradient(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
-        """The function with the L2 penalty."""
-        return _penalised(*self._function(weights), weights, self.penalty, self.n_threads)
+    def unpenalised(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
+        """The function."""
+        loss, gradient = self._function(weights)
+        return loss, _own(gradient)
 
     def changes_at(self, iteration: int) -> bool:
         """Never."""
@@ -109,10 +115,10 @@ class CorpusProblem(Problem):
             f"the data{DIGEST}": corpus.digest,
         }
 
-    def value_and_gradient(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
-        """The loss of the corpus in this iteration, with the L2 penalty."""
+    def unpenalised(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
+        """The loss of the corpus in this iteration."""
         loss, gradient = self.corpus.value_and_gradient(weights, iteration)
-        return _penalised(loss, gradient, weights, self.penalty, self.n_threads)
+        return loss, _own(gradient)
 
     def changes_at(self, iteration: int) -> bool:
         """Whether a term's weight follows a schedule that moves now."""
@@ -120,10 +126,9 @@ class CorpusProblem(Problem):
         return iteration > 0 and weights_at(iteration) != weights_at(iteration - 1)
 
 
-def _penalised(
-    loss: float, gradient: FloatArray, weights: FloatArray, penalty: Penalty, n_threads: int
-) -> tuple[float, FloatArray]:
-    return loss + penalty.add_gradient(weights, gradient, n_threads), gradient
+def _own(gradient: FloatArray) -> FloatArray:
+    """A gradient that can be written over; what another process lent can not."""
+    return gradient if gradient.flags.writeable else gradient.copy()
 
 
 S = TypeVar("S", bound=State)

@@ -16,7 +16,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, SingleArray
 from partita.training.spare_vectors import SPARE
-from partita.training.vectors import combination, pair_products, row_products
+from partita.training.vectors import combination, converted_pairs, dot, pair_products, row_products
 
 
 @dataclass(frozen=True)
@@ -51,21 +51,17 @@ class Curvature:
             return self
         return replace(self, along=row_products(self.rows, gradient, n_threads))
 
-    def rescaled(self, ratio: FloatArray, gradient: FloatArray, n_threads: int = 1) -> "Curvature":
-        """The same pairs with weights measured in units of 1 / ratio; overwrites its vectors.
+    def converted(
+        self, units: tuple[FloatArray, FloatArray], gradient: FloatArray, n_threads: int = 1
+    ) -> "Curvature":
+        """The same pairs in other units, the old and the new ones; overwrites its vectors.
 
-        The gradient is that in the new units. Reads all vectors once for each pair.
+        The gradient is that in the new units.
         """
-        for step, change in zip(self.steps, self.changes, strict=True):
-            np.multiply(step, ratio, out=step, casting="same_kind")
-            np.divide(change, ratio, out=change, casting="same_kind")
-        gram, column = np.empty_like(self.gram), SPARE.vector(len(gradient))
-        for index, row in enumerate(self.rows):
-            np.copyto(column, row)
-            products = row_products(self.rows[index:], column, n_threads)
-            gram[index, index:], gram[index:, index] = products, products
-        found = replace(self, gram=gram)
-        return found.with_gradient(gradient, n_threads)
+        if not self.n_pairs:
+            return self
+        gram, along = converted_pairs(self.rows, units, gradient, n_threads)
+        return replace(self, gram=gram, along=along)
 
     def copied(self) -> "Curvature":
         """With vectors of its own."""
@@ -74,19 +70,20 @@ class Curvature:
 
     def updated(
         self,
-        new: tuple[FloatArray, FloatArray],
-        old: tuple[FloatArray, FloatArray],
+        moved: tuple[float, FloatArray],
+        gradients: tuple[FloatArray, FloatArray],
         slope: FloatArray,
         n_threads: int = 1,
     ) -> "Curvature":
         """With one more pair (and without the oldest), at a new slope; reads all once.
 
-        `new` and `old` are weights and gradients. The slope is the new gradient, or what stands for
-        it where there is a penalty without one.
+        `moved` is how far one went, and in which direction; `gradients` are the new and the old
+        one. The slope is the new gradient, or what stands for it where there is a penalty without
+        one.
         """
         kept = slice(1, None) if self.n_pairs == self.memory else slice(None)
         before = self.steps[kept] + self.changes[kept]
-        step, change, found = pair_products(before, new, old, slope, n_threads)
+        step, change, found = pair_products(before, moved, gradients, slope, n_threads)
         steps, changes = (*self.steps[kept], step), (*self.changes[kept], change)
         k = len(steps)
         # The products came with the new step and change at the end.
@@ -104,10 +101,14 @@ class Curvature:
             gram[index], gram[:, index] = column, column
         return Curvature(self.memory, steps, changes, gram, products[:, 2])
 
-    def direction(self, gradient: FloatArray, n_threads: int = 1) -> FloatArray:
-        """-H gradient, H the estimate of the inverse Hessian; reads all vectors once."""
+    def direction(self, gradient: FloatArray, n_threads: int = 1) -> tuple[FloatArray, float]:
+        """-H gradient, H the estimate of the inverse Hessian; reads all vectors once.
+
+        And the slope along it: its dot product with the gradient.
+        """
         if not self.n_pairs:
-            return np.negative(gradient, out=SPARE.vector(len(gradient)))
+            down = np.negative(gradient, out=SPARE.vector(len(gradient)))
+            return down, -dot(gradient, gradient, n_threads)
         coefficients = self._coefficients()
         return combination(coefficients, self.rows, gradient, n_threads)
 

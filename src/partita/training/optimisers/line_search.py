@@ -15,8 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.training.optimisers.base import Function
-from partita.training.vectors import dot, moved
 
 SUFFICIENT = 1e-4
 FLAT = 0.9
@@ -33,32 +31,21 @@ class Point:
     weights: FloatArray
     loss: float
     gradient: FloatArray
+    """Along the line and across, in units of the weights where there are such."""
+    gradient_norm: float
+    """Where all units are 1."""
+    weights_norm: float
     slope: float
+    """Along the line."""
 
 
 Line = Callable[[float], Point]
+"""How far -> the point there."""
 
 
-def line_search(
-    function: Function,
-    weights: FloatArray,
-    loss: float,
-    gradient: FloatArray,
-    direction: FloatArray,
-    first_step: float,
-    n_threads: int = 1,
-) -> Point | None:
+def line_search(line: Line, origin: Point, first_step: float) -> Point | None:
     """A point with a lower loss that satisfies the conditions; None if there is none to find."""
-    origin = Point(0.0, weights, loss, gradient, dot(gradient, direction, n_threads))
-    if not origin.slope < 0.0:
-        return None
-
-    def line(step: float) -> Point:
-        place = moved(weights, step, direction, n_threads)
-        found, slope = function(place)
-        return Point(step, place, found, slope, dot(slope, direction, n_threads))
-
-    return _bracketed(line, origin, first_step)
+    return _bracketed(line, origin, first_step) if origin.slope < 0.0 else None
 
 
 def _bracketed(line: Line, origin: Point, step: float) -> Point | None:

@@ -13,11 +13,9 @@ from partita.training.optimisers.quasi_newton import (
     WINDOW,
     QuasiNewton,
     QuasiNewtonState,
-    in_units,
-    quotient,
-    true_norm,
 )
-from partita.training.vectors import dot, norm
+from partita.training.optimisers.scaling import ScaledProblem
+from partita.training.vectors import dot, norm, norm_of_quotient, product
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class OWLQN(QuasiNewton):
         """Loss and gradient at the given weights; nothing remembered."""
         check_not_random(problem, "OWLQN")
         units = self.units_of(problem)
-        problem, place = in_units(problem, units), quotient(weights, units)
+        problem, place = _in_units(problem, weights, units)
         loss, gradient = problem.value_and_gradient(place, 0)
         checked_finite(loss, gradient)
         found = Found(place, loss, gradient)
@@ -41,25 +39,22 @@ class OWLQN(QuasiNewton):
 
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
         """Along the quasi-Newton direction inside one orthant; else along the steepest slope."""
-        problem = in_units(problem, state.units)
+        problem, place = _in_units(problem, state.weights, state.units)
         if problem.changes_at(state.iteration):
-            loss, gradient = problem.value_and_gradient(state.weights, state.iteration)
-            slope = steepest_slope(problem, state.weights, gradient)
+            loss, gradient = problem.value_and_gradient(place, state.iteration)
+            slope = steepest_slope(problem, place, gradient)
             curvature = state.curvature.with_gradient(slope, problem.n_threads)
-            here = Found(state.weights, loss, gradient)
+            here = Found(place, loss, gradient)
             state = _state(problem, state.iteration, here, curvature, state.units)
-        found, curvature = _searched(problem, state, state.curvature), state.curvature
+        found, curvature = _searched(problem, state, place, state.curvature), state.curvature
         if found is None and curvature.n_pairs:
             curvature = curvature.forgotten()
-            found = _searched(problem, state, curvature)
+            found = _searched(problem, state, place, curvature)
         if found is None:
             return replace(state, iteration=state.iteration + 1, stuck=True)
-        slope = steepest_slope(problem, found.weights, found.gradient)
+        slope = steepest_slope(problem, found.place, found.gradient)
         curvature = curvature.updated(
-            (found.weights, found.gradient),
-            (state.weights, state.gradient),
-            slope,
-            problem.n_threads,
+            (1.0, found.place - place), (found.gradient, state.gradient), slope, problem.n_threads
         )
         return _state(problem, state.iteration + 1, found, curvature, state.units, state)
 
@@ -67,10 +62,18 @@ class OWLQN(QuasiNewton):
 class Found(NamedTuple):
     """A place, and what was found there."""
 
-    weights: FloatArray
+    place: FloatArray
+    """The weights in their units."""
     loss: float
     """Without the L1 penalty."""
     gradient: FloatArray
+
+
+def _in_units(
+    problem: Problem, weights: FloatArray, units: FloatArray
+) -> tuple[Problem, FloatArray]:
+    """The problem as a function of weights in these units, and the weights in them."""
+    return (ScaledProblem(problem, units), weights / units) if units.size else (problem, weights)
 
 
 def steepest_slope(problem: Problem, weights: FloatArray, gradient: FloatArray) -> FloatArray:
@@ -92,13 +95,15 @@ def _state(
     before: QuasiNewtonState | None = None,
 ) -> QuasiNewtonState:
     """The state at a place, after the one before."""
-    total = found.loss + problem.penalty.absolute(found.weights)
-    length = true_norm(steepest_slope(problem, found.weights, found.gradient), units)
+    total = found.loss + problem.penalty.absolute(found.place)
+    slope = steepest_slope(problem, found.place, found.gradient)
+    length = norm_of_quotient(slope, units) if units.size else norm(slope)
+    weights = product(found.place, units) if units.size else found.place
     losses = before.recent_losses[-WINDOW:] if before else ()
     norms = before.recent_norms[-WINDOW:] if before else ()
     return QuasiNewtonState(
         iteration,
-        found.weights,
+        weights,
         total,
         length,
         found.gradient,
@@ -106,24 +111,27 @@ def _state(
         (*losses, total),
         (*norms, length),
         units,
+        norm(weights),
     )
 
 
-def _searched(problem: Problem, state: QuasiNewtonState, curvature: Curvature) -> Found | None:
+def _searched(
+    problem: Problem, state: QuasiNewtonState, place: FloatArray, curvature: Curvature
+) -> Found | None:
     """Halve the step until the penalised loss falls enough."""
-    slope = steepest_slope(problem, state.weights, state.gradient)
-    direction = curvature.direction(slope, problem.n_threads)
+    slope = steepest_slope(problem, place, state.gradient)
+    direction, _ = curvature.direction(slope, problem.n_threads)
     direction[direction * slope >= 0.0] = 0.0
-    orthant = np.where(state.weights == 0.0, -np.sign(slope), np.sign(state.weights))
+    orthant = np.where(place == 0.0, -np.sign(slope), np.sign(place))
     step = 1.0 if curvature.n_pairs else 1.0 / max(norm(slope), 1.0)
     for _ in range(N_EVALUATIONS):
-        weights = state.weights + step * direction
-        weights[weights * orthant <= 0.0] = 0.0
-        loss, gradient = problem.value_and_gradient(weights, state.iteration)
-        fall = state.loss - loss - problem.penalty.absolute(weights)
-        expected = -SUFFICIENT * dot(slope, weights - state.weights)
+        new = place + step * direction
+        new[new * orthant <= 0.0] = 0.0
+        loss, gradient = problem.value_and_gradient(new, state.iteration)
+        fall = state.loss - loss - problem.penalty.absolute(new)
+        expected = -SUFFICIENT * dot(slope, new - place)
         # Below the rounding error of the loss, a fall cannot be told from a rise.
         if expected > 0.0 and fall >= expected - ROUNDING * abs(state.loss):
-            return Found(weights, loss, gradient)
+            return Found(new, loss, gradient)
         step *= 0.5
     return None

@@ -8,9 +8,7 @@ import numpy as np
 from partita.arrays import Array, FloatArray
 from partita.training.optimisers.base import Optimiser, Problem, State, share_of
 from partita.training.optimisers.curvature import Curvature
-from partita.training.optimisers.scaling import ScaledProblem, find_units
-from partita.training.spare_vectors import SPARE
-from partita.training.vectors import norm, norm_of_product, product
+from partita.training.optimisers.scaling import find_units
 
 WINDOW = 10
 """Iterations over which the fall of the loss is judged: single ones can be short by chance."""
@@ -21,14 +19,16 @@ class QuasiNewtonState(State):
     """The weights, the gradient there, and the curvature met on the way."""
 
     gradient: FloatArray
-    """Of all but the L1 penalty."""
+    """Of all but the L1 penalty, by the weights in their units: slopes times units."""
     curvature: Curvature
     recent_losses: tuple[float, ...]
     """Of the last iterations, this one included, oldest first."""
     recent_norms: tuple[float, ...]
     """Of the gradient in the same iterations."""
     units: FloatArray
-    """What weights, gradient and curvature are measured in; empty where all units are 1."""
+    """What gradient and curvature measure weights in; empty where all units are 1."""
+    weights_norm: float
+    """Of the weights themselves."""
     stuck: bool = False
     """No step lowers the loss any more."""
 
@@ -74,8 +74,8 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
         return 0 < len(state.recent_losses) == len(state.recent_norms)
 
     def model(self, state: QuasiNewtonState) -> FloatArray:
-        """The weights of the state, in units of 1."""
-        return product(state.weights, state.units) if state.units.size else state.weights
+        """The weights of the state."""
+        return state.weights
 
     def units_of(self, problem: Problem) -> FloatArray:
         """The units for a new run."""
@@ -85,8 +85,7 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
 
     def reason_to_stop(self, problem: Problem, state: QuasiNewtonState) -> str | None:
         """At the minimum, at the limit of the arithmetic, or at the last iteration."""
-        length = _length(state, problem.n_threads)
-        limit = self.gradient_tolerance * max(1.0, length)
+        limit = self.gradient_tolerance * max(1.0, state.weights_norm)
         settled = not problem.changes_at(state.iteration)
         if settled and state.gradient_norm <= limit:
             return (
@@ -117,32 +116,6 @@ class QuasiNewton(Optimiser[QuasiNewtonState], ABC):
                 "as many more would bring about as much, or less."
             )
         return None
-
-
-def in_units(problem: Problem, units: FloatArray) -> Problem:
-    """The problem as a function of weights in these units."""
-    return ScaledProblem(problem, units) if units.size else problem
-
-
-def quotient(weights: FloatArray, units: FloatArray) -> FloatArray:
-    """The weights in these units."""
-    if not units.size:
-        return weights
-    return np.divide(weights, units, out=SPARE.vector(len(weights)))
-
-
-def true_norm(gradient: FloatArray, units: FloatArray, n_threads: int = 1) -> float:
-    """The norm that a gradient has where all units are 1."""
-    if not units.size:
-        return norm(gradient, n_threads)
-    return norm_of_product(gradient, units, n_threads, is_quotient=True)
-
-
-def _length(state: QuasiNewtonState, n_threads: int) -> float:
-    """The norm of the weights where all units are 1."""
-    if not state.units.size:
-        return norm(state.weights, n_threads)
-    return norm_of_product(state.weights, state.units, n_threads)
 
 
 def _is_idle(state: QuasiNewtonState) -> bool:

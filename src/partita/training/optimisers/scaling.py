@@ -70,13 +70,11 @@ class ScaledProblem(Problem):
             scale = units if penalty.scale is None else units * penalty.scale
             self.penalty = Penalty(l1=penalty.l1, scale=scale)
 
-    def value_and_gradient(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
-        """The loss, and its gradient times the units."""
+    def unpenalised(self, weights: FloatArray, iteration: int) -> tuple[float, FloatArray]:
+        """The loss, L2 penalty included, and its gradient times the units."""
         place = product(weights, self._units, self.n_threads)
         loss, gradient = self._problem.value_and_gradient(place, iteration)
-        # The gradient is this call's own and can be overwritten, unless another process lent it.
-        out = gradient if gradient.flags.writeable else None
-        return loss, product(gradient, self._units, self.n_threads, out)
+        return loss, product(gradient, self._units, self.n_threads, gradient)
 
     def changes_at(self, iteration: int) -> bool:
         """As the problem itself."""
