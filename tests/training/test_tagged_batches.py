@@ -17,7 +17,8 @@ from partita.training.optimisers import Adam, CorpusProblem
 from partita.training.penalties import Penalty
 from partita.training.summation import Request
 from partita.training.tagged_batches import ENOUGH, TaggedBatch
-from partita.training.whole_shards import are_for_whole_shards
+from partita.training.turns import sum_in_turn
+from partita.training.whole_shards import are_enough, are_tagged
 from small_corpora import N_ATTRIBUTES, N_TAGS, chain_batches
 
 PAIRS = Pairs(
@@ -166,17 +167,29 @@ def test_which_shards_go_whole():
     slopes = {"Likelihood": np.ones(1)}
     request = Request(corpus.terms, np.zeros(corpus.n_weights), slopes)
 
-    def are_whole(n_shards, n_threads):
-        return are_for_whole_shards(corpus._quick, request, n_shards, n_threads)
-
-    assert all(are_whole(*each) for each in [(1, 1), (6, 3), (17, 2)])
-    assert not any(are_whole(*each) for each in [(1, 2), (7, 3)])
-    assert not are_for_whole_shards(corpus.batches, request, 1, 1)
-    assert not are_for_whole_shards(corpus._quick, replace(request, slopes=None), 1, 1)
+    assert all(are_enough(*each) for each in [(1, 1), (6, 3), (17, 2)])
+    assert not any(are_enough(*each) for each in [(1, 2), (7, 3)])
+    assert are_tagged(corpus._quick, request)
+    assert not are_tagged(corpus.batches, request)
+    assert not are_tagged(corpus._quick, replace(request, slopes=None))
 
 
-def test_all_shards_are_told_of_and_end_at_an_interruption():
-    corpus = MemoryCorpus(Likelihood(), chain_batches(60, 4), n_shards=10, n_threads=2)
+@pytest.mark.parametrize(("n_shards", "n_threads"), [(1, 1), (1, 7), (2, 2), (5, 3)])
+def test_turns_give_the_same_bits_for_any_number_of_threads(n_shards, n_threads):
+    """Also where nobody helps, where most threads find nothing to do, and for a few shards."""
+    corpus = MemoryCorpus(Likelihood(), chain_batches(60, 4), n_shards=n_shards, n_threads=1)
+    weights = np.random.default_rng(0).normal(size=corpus.n_weights)
+    request = Request(corpus.terms, weights, {"Likelihood": np.ones(1)})
+    expected = corpus.sums(weights, ["Likelihood"], request.slopes)
+    for _ in range(20):
+        found = sum_in_turn(corpus._quick, request, n_shards, n_threads, lambda share: None)
+        assert found.statistics == expected.statistics
+        np.testing.assert_array_equal(found.gradient, expected.gradient)
+
+
+@pytest.mark.parametrize("n_shards", [1, 10])
+def test_all_shards_are_told_of_and_end_at_an_interruption(n_shards):
+    corpus = MemoryCorpus(Likelihood(), chain_batches(60, 4), n_shards=n_shards, n_threads=2)
     shares = []
     corpus.watcher = shares.append
     corpus.value_and_gradient(np.zeros(corpus.n_weights))
@@ -190,12 +203,13 @@ def test_all_shards_are_told_of_and_end_at_an_interruption():
         corpus.value_and_gradient(np.zeros(corpus.n_weights))
 
 
-def test_no_structure_is_the_same_error():
+@pytest.mark.parametrize("n_shards", [1, 10])
+def test_no_structure_is_the_same_error(n_shards):
     batches = chain_batches(60, 4)
     nothing = FixedScores(batches[3].features.n_parts, range(N_TAGS), [-np.inf] * N_TAGS)
     maps = [*batches[3].features.maps, nothing]
     batches[3] = replace(batches[3], features=JoinedFeatures(maps))
-    quick, _, weights = both_ways(batches, Likelihood(), n_threads=2)
+    quick, _, weights = both_ways(batches, Likelihood(), n_shards=n_shards, n_threads=2)
     with pytest.raises(ValueError, match="sentence 0 .* has no structure"):
         quick.value_and_gradient(weights)
 

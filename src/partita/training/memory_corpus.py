@@ -27,7 +27,8 @@ from partita.training.summation import (
 from partita.training.support import BatchColumns, Support, find_support
 from partita.training.tagged_batches import ENOUGH, AnyBatch, TaggedBatch
 from partita.training.threads import in_threads, n_cores
-from partita.training.whole_shards import are_for_whole_shards, sum_whole_shards
+from partita.training.turns import sum_in_turn
+from partita.training.whole_shards import are_enough, are_tagged, sum_whole_shards
 
 MOST_FINDING = 2
 """Threads that look for which weights batches touch: each needs a vector as long as these."""
@@ -59,10 +60,12 @@ class MemoryCorpus(Corpus):
         """Statistics of the named terms over all batches, and the gradient if slopes are given."""
         request = Request({name: self.terms[name] for name in names}, weights, slopes)
         rest = request, self.n_shards, self.n_threads, self.watcher
-        if are_for_whole_shards(self._quick, *rest[:-1]):
+        if not are_tagged(self._quick, request):
+            found = sum_all(self._quick, *rest)
+        elif are_enough(self.n_shards, self.n_threads):
             found = sum_whole_shards(self._quick, *rest)
         else:
-            found = sum_all(self._quick, *rest)
+            found = sum_in_turn(self._quick, *rest)
         if found.gradient is not None:
             found.gradient[self._no_pairs] = 0.0
         return found

@@ -72,23 +72,32 @@ def sum_all(
 
     def parts() -> Iterator[Part]:
         nonlocal n_done
-        at_once = min(MOST_ALIVE, n_threads)
-        for first in range(0, n_shards, at_once):
-            count = min(at_once, n_shards - first)
+        for shards in shards_at_once(n_shards, n_threads):
             # The shards of these batches alternate, so that all of them grow at once.
-            alive = [k for k in range(len(batches)) if first <= k % n_shards < first + count]
+            alive = [k for k in range(len(batches)) if k % n_shards in shards]
             chosen = ChosenBatches(batches, alive)
             before, n_done = n_done, n_done + len(chosen)
 
             def tell(share: float, before: int = before, size: int = len(chosen)) -> None:
                 watcher((before + share * size) / len(batches))
 
-            places = [k % n_shards - first for k in alive]
+            places = [k % n_shards - shards.start for k in alive]
             found = sum_by_shard(chosen, request, places, n_threads, None, tell)
             for index, sums in enumerate(found):
-                yield Part(first + index, 1, sums)
+                yield Part(shards[index], 1, sums)
 
     return total(parts())
+
+
+def shards_at_once(n_shards: int, n_threads: int) -> Iterator[range]:
+    """All shards, in stretches of those that grow at the same time.
+
+    >>> list(shards_at_once(5, 2))
+    [range(0, 2), range(2, 4), range(4, 5)]
+    """
+    at_once = min(MOST_ALIVE, n_threads)
+    for first in range(0, n_shards, at_once):
+        yield range(first, min(first + at_once, n_shards))
 
 
 def sum_by_shard(

@@ -70,10 +70,11 @@ class TaggedBatch:
         weights: FloatArray,
         objectives: Mapping[str, Objective],
         slopes: Mapping[str, FloatArray] | None,
+        room: kernels.TaggedRoom | None = None,
     ) -> tuple[dict[str, FloatArray], FloatArray | None]:
-        """As `Batch.sums`."""
+        """As `Batch.sums`; the gradient may be that of a room, until it is used again."""
         if slopes is not None:
-            room = room_for([self])
+            room = room_for([self]) if room is None else room
             found = self._learnt(weights, objectives, slopes, room, _NOTHING, adds=False)
             if found is not None:
                 return found, room.gradient

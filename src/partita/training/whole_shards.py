@@ -29,16 +29,18 @@ MANY = 8
 """Shards for each thread, of which the last keeps nobody waiting long."""
 
 
-def are_for_whole_shards(
-    batches: Sequence[AnyBatch], request: Request, n_shards: int, n_threads: int
-) -> TypeGuard[Sequence[TaggedBatch]]:
-    """Whether a gradient is wanted, of tagged batches, and there are shards for all threads."""
+def are_tagged(batches: Sequence[AnyBatch], request: Request) -> TypeGuard[Sequence[TaggedBatch]]:
+    """Whether a gradient is wanted, of tagged batches."""
     return (
         request.slopes is not None
-        and (n_shards % n_threads == 0 or n_shards >= MANY * n_threads)
         and isinstance(batches, list)
         and all(isinstance(batch, TaggedBatch) for batch in batches)
     )
+
+
+def are_enough(n_shards: int, n_threads: int) -> bool:
+    """Whether there are shards to keep all threads busy; for others see `turns`."""
+    return n_shards % n_threads == 0 or n_shards >= MANY * n_threads
 
 
 def sum_whole_shards(
