@@ -20,6 +20,7 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.objectives.base import Objective
+from partita.training import vectors
 from partita.training.batches import Batch
 from partita.training.interruption import break_if_interrupted
 from partita.training.shards import ChosenBatches
@@ -86,7 +87,7 @@ def sum_all(
             for index, sums in enumerate(found):
                 yield Part(shards[index], 1, sums)
 
-    return total(parts())
+    return total(parts(), n_threads)
 
 
 def shards_at_once(n_shards: int, n_threads: int) -> Iterator[range]:
@@ -154,7 +155,7 @@ def variances(marginals: FloatArray) -> FloatArray:
     return np.minimum(np.abs(marginals * (1.0 - marginals)), marginals)
 
 
-def merged(parts: Iterable[Part]) -> list[Part]:
+def merged(parts: Iterable[Part], n_threads: int = 1) -> list[Part]:
     """Parts in order -> fewer of them: two neighbours that make up a larger block become one.
 
     Blocks begin at multiples of their size, as in a binary tree over all shards, so it does not
@@ -163,24 +164,24 @@ def merged(parts: Iterable[Part]) -> list[Part]:
     """
     kept: list[Part] = []
     for part in parts:
-        merge_into(kept, part)
+        merge_into(kept, part, n_threads)
     return kept
 
 
-def merge_into(kept: list[Part], part: Part) -> None:
+def merge_into(kept: list[Part], part: Part, n_threads: int = 1) -> None:
     """The same as parts come, one by one, in order."""
     kept.append(part)
     while len(kept) > 1 and _are_twins(*kept[-2:]):
         right, left = kept.pop(), kept.pop()
-        kept.append(Part(left.first, 2 * left.size, _plus(left.sums, right.sums)))
+        kept.append(Part(left.first, 2 * left.size, _plus(left.sums, right.sums, n_threads)))
 
 
-def total(parts: Iterable[Part]) -> Sums:
+def total(parts: Iterable[Part], n_threads: int = 1) -> Sums:
     """The sum of all shards, from parts in order."""
-    first, *others = merged(parts)
+    first, *others = merged(parts, n_threads)
     sums = first.sums
     for part in others:
-        sums = _plus(sums, part.sums)
+        sums = _plus(sums, part.sums, n_threads)
     return sums
 
 
@@ -188,15 +189,14 @@ def _are_twins(left: Part, right: Part) -> bool:
     return left.size == right.size and left.first % (2 * left.size) == 0
 
 
-def _plus(left: Sums, right: Sums) -> Sums:
+def _plus(left: Sums, right: Sums, n_threads: int) -> Sums:
     """The sum of two; the gradient of the left one is overwritten, if that is possible."""
     statistics = {name: left.statistics[name] + right.statistics[name] for name in left.statistics}
     gradient = left.gradient
     if gradient is not None and right.gradient is not None:
         # What comes from another process is read-only.
-        gradient = np.add(
-            gradient, right.gradient, out=gradient if gradient.flags.writeable else None
-        )
+        out = gradient if gradient.flags.writeable else None
+        gradient = vectors.sum_of(gradient, right.gradient, n_threads, out)
     return Sums(statistics, gradient)
 
 

@@ -57,7 +57,7 @@ def sum_in_turn(
             for shard, sums in zip(shards, growing.sums(len(shards)), strict=True):
                 yield Part(shard, 1, sums)
 
-    return total(parts())
+    return total(parts(), n_threads)
 
 
 class _Growing(SharedWork):

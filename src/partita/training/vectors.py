@@ -65,10 +65,31 @@ def product(
     >>> product(np.array([1.0, 2.0]), np.array([3.0, 0.5]))
     array([3., 1.])
     """
+    return _by_entries(np.multiply, left, right, n_threads, out)
+
+
+def sum_of(
+    left: FloatArray, right: FloatArray, n_threads: int = 1, out: FloatArray | None = None
+) -> FloatArray:
+    """left + right, as `product`.
+
+    >>> sum_of(np.array([1.0, 2.0]), np.array([3.0, 0.5]))
+    array([4. , 2.5])
+    """
+    return _by_entries(np.add, left, right, n_threads, out)
+
+
+def _by_entries(
+    function: np.ufunc,
+    left: FloatArray,
+    right: FloatArray,
+    n_threads: int,
+    out: FloatArray | None,
+) -> FloatArray:
     result = SPARE.vector(len(left)) if out is None else out
 
     def of_chunk(start: int, end: int) -> None:
-        np.multiply(left[start:end], right[start:end], out=result[start:end])
+        function(left[start:end], right[start:end], out=result[start:end])
 
     by_chunks(of_chunk, len(result), n_threads)
     return result

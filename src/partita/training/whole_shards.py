@@ -54,7 +54,7 @@ def sum_whole_shards(
     assert request.slopes is not None
     shards = _Shards(batches, request, request.slopes, n_shards, watcher)
     run_together(shards, n_threads)
-    return total(shards.kept)
+    return total(shards.parts(n_threads), n_threads)
 
 
 class _Shards(SharedWork):
@@ -68,7 +68,7 @@ class _Shards(SharedWork):
         n_shards: int,
         watcher: Callable[[float], None],
     ) -> None:
-        self.kept: list[Part] = []
+        self._kept: list[Part] = []
         self._batches, self._n_shards = batches, n_shards
         self._request, self._slopes, self._watcher = request, slopes, watcher
         # `next` on a count is one operation of the interpreter, so two threads never share one.
@@ -83,11 +83,26 @@ class _Shards(SharedWork):
         """Take shards until there are none left."""
         while (shard := next(self._next)) < self._n_shards and not self._stopped:
             sums = self._summed(self._batches[shard :: self._n_shards])
-            with self._lock:
-                self._waiting[shard] = sums
-                while self._turn in self._waiting:
-                    merge_into(self.kept, Part(self._turn, 1, self._waiting.pop(self._turn)))
-                    self._turn += 1
+            # What others left, before they find this: so whoever is ahead adds it up.
+            self._merge()
+            self._waiting[shard] = sums
+
+    def parts(self, n_threads: int) -> list[Part]:
+        """The sums of all shards, once all threads have ended, in parts in order."""
+        self._merge(n_threads)
+        return self._kept
+
+    def _merge(self, n_threads: int = 1) -> None:
+        """Add up the shards that are there, unless another thread does."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            while self._turn in self._waiting:
+                part = Part(self._turn, 1, self._waiting.pop(self._turn))
+                merge_into(self._kept, part, n_threads)
+                self._turn += 1
+        finally:
+            self._lock.release()
 
     def stop(self) -> None:
         """Let all threads end at their next batch."""
