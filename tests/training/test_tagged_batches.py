@@ -167,8 +167,8 @@ def test_which_shards_go_whole():
     slopes = {"Likelihood": np.ones(1)}
     request = Request(corpus.terms, np.zeros(corpus.n_weights), slopes)
 
-    assert all(are_enough(*each) for each in [(1, 1), (6, 3), (17, 2)])
-    assert not any(are_enough(*each) for each in [(1, 2), (7, 3)])
+    assert all(are_enough(*each) for each in [(1, 1), (6, 3), (5, 2), (17, 2)])
+    assert not any(are_enough(*each) for each in [(1, 2), (3, 2), (7, 3)])
     assert are_tagged(corpus._quick, request)
     assert not are_tagged(corpus.batches, request)
     assert not are_tagged(corpus._quick, replace(request, slopes=None))

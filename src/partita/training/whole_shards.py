@@ -25,8 +25,8 @@ from partita.training.summation import (
 )
 from partita.training.tagged_batches import AnyBatch, TaggedBatch, room_for
 
-MANY = 8
-"""Shards for each thread, of which the last keeps nobody waiting long."""
+BUSY = 0.8
+"""Of the time of all threads, at least: some wait while the last shards grow."""
 
 
 def are_tagged(batches: Sequence[AnyBatch], request: Request) -> TypeGuard[Sequence[TaggedBatch]]:
@@ -40,7 +40,8 @@ def are_tagged(batches: Sequence[AnyBatch], request: Request) -> TypeGuard[Seque
 
 def are_enough(n_shards: int, n_threads: int) -> bool:
     """Whether there are shards to keep all threads busy; for others see `turns`."""
-    return n_shards % n_threads == 0 or n_shards >= MANY * n_threads
+    n_rounds = -(-n_shards // n_threads)
+    return n_shards >= BUSY * n_threads * n_rounds
 
 
 def sum_whole_shards(
