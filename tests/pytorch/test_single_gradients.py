@@ -98,3 +98,32 @@ def test_types_that_differ():
     ]
     torch.testing.assert_close(start.grad.sum().item(), 2.0, rtol=1e-2, atol=0)
     torch.testing.assert_close(pairwise.grad.sum().item(), 4.0)
+
+
+@pytest.mark.parametrize("n_words", [None, N_WORDS])
+@pytest.mark.parametrize("slopes", [torch.ones(3), torch.tensor([0.3, -2.0, 7.0])])
+def test_gradients_that_are_asked_for_again(n_words, slopes):
+    arcs = random(3, 5, 5)
+    double = arcs.double().requires_grad_()
+    (ptt.ProjectiveTree(double, n_words=n_words).log_partition * slopes).sum().backward()
+    single = arcs.clone().requires_grad_()
+    p = ptt.ProjectiveTree(single, n_words=n_words)
+    total = (p.log_partition * slopes).sum()
+    found = [torch.autograd.grad(total, single, retain_graph=True)[0] for _ in range(2)]
+    found += torch.autograd.grad((p.log_partition * slopes).sum(), single)
+    for gradient in found:
+        torch.testing.assert_close(gradient.double(), double.grad, rtol=2.0**-22, atol=0)
+    # Each has memory of its own.
+    found[0].zero_()
+    assert found[1].abs().sum() > 0
+    torch.testing.assert_close(p.marginals.sum(dim=(1, 2)), p.marginals.sum(dim=(1, 2)).round())
+
+
+def test_a_parameter_that_is_moved_between_forward_and_backward():
+    arcs = random(3, 5, 5).requires_grad_()
+    p = ptt.ProjectiveTree(arcs)
+    expected = ptt.ProjectiveTree(arcs.detach().clone()).marginals
+    with torch.no_grad():
+        arcs.zero_()
+    p.log_partition.sum().backward()
+    torch.testing.assert_close(arcs.grad, expected, rtol=2.0**-23, atol=0)

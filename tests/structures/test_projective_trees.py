@@ -323,3 +323,47 @@ def test_heads_that_are_no_projective_tree():
     p = pt.ProjectiveTree(np.zeros((5, 5)))
     with pytest.raises(ValueError, match="cross"):
         p.log_prob(np.array([3, 4, 0, 3]))
+
+
+@both_roots
+@pytest.mark.parametrize(
+    "n_words",
+    [[25] * 8, [24] * 9, [7] * 8, [3] * 8, [1, 2, 3, 4, 5, 6, 7, 8], [10, 9, 10, 10, 11, 9, 9, 8]],
+)
+def test_lanes_in_squares_are_sentences_alone(n_words, single_root):
+    batch = random_batch(n_words)
+    together = pt.ProjectiveTree(batch, single_root=single_root)
+    for arcs, log_partition, marginals in zip(
+        batch, together.log_partition, together.marginals, strict=True
+    ):
+        alone = pt.ProjectiveTree(arcs, single_root=single_root)
+        assert alone.log_partition == log_partition
+        np.testing.assert_array_equal(alone.marginals, marginals)
+
+
+@both_roots
+@pytest.mark.parametrize("sigma", [1.0, 300.0])
+@pytest.mark.parametrize("n_words", [None, [10, 9, 8, 7, 1, 2, 10, 10, 4]])
+def test_scores_in_single_precision(n_words, sigma, single_root):
+    arcs = (sigma * np.random.default_rng(0).normal(size=(9, 11, 11))).astype(np.float32)
+    options = {"n_words": n_words, "single_root": single_root}
+    single, double = (pt.ProjectiveTree(x, **options) for x in (arcs, arcs.astype(np.float64)))
+    log_partition, marginals = single.infer_single(), single.take_single_marginals()
+    np.testing.assert_array_equal(log_partition, double.log_partition)
+    np.testing.assert_array_equal(marginals, double.inference.marginals.astype(np.float32))
+    # Given away once; what is asked afterwards is of the scores that came.
+    assert single.take_single_marginals() is None
+    arcs[:] = 0.0
+    np.testing.assert_array_equal(single.marginals, double.marginals)
+
+
+def test_what_is_wrong_in_single_precision_is_said_as_in_double():
+    arcs = np.zeros((2, 4, 4), dtype=np.float32)
+    arcs[1, 2, 3] = np.nan
+    with pytest.raises(ValueError, match=r"arcs\[1\]\[2, 3\] is nan"):
+        pt.ProjectiveTree(arcs)
+    arcs[1, 2, 3] = 1e30
+    assert pt.ProjectiveTree(arcs).infer_single() is None
+    arcs[1, :, 3] = -np.inf
+    with pytest.raises(ValueError, match="sentence 1 .* has no structure"):
+        pt.ProjectiveTree(arcs).infer_single()

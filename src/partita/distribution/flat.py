@@ -40,14 +40,23 @@ class FlatDistribution:
     """
 
     structures: Structures
-    scores: FloatArray
-    """One score per part of all sentences, flat."""
-
+    _single: FloatArray | None = None
+    """The scores in the single precision that they came in, where structures take it."""
+    _single_log_partition: FloatArray | None = None
+    _single_marginals: FloatArray | None = None
+    """What `infer_single` has found; the marginals until they are given away."""
     _inference: Inference | None = None
     known_entropy: FloatArray | None = None
     """Of each sentence, if `infer_with_entropy` has found it."""
     _entropy_gradients: list[FloatArray] | None = None
     """None or one; a list, so that copies of the distribution do not give away the same."""
+
+    @cached_property
+    def scores(self) -> FloatArray:
+        """One score per part of all sentences, flat."""
+        # Where they came in double precision, this is set and not computed.
+        assert self._single is not None
+        return self._single.astype(np.float64)
 
     @property
     def inference(self) -> Inference:
@@ -76,6 +85,37 @@ class FlatDistribution:
         """
         if self._inference is None:
             self._keep(self.structures.infer_once(self.scores))
+
+    def infer_single(self) -> FloatArray | None:
+        """Log-partitions, where scores came in single precision and marginals are wanted in it.
+
+        Everything is computed in double precision, and marginals are rounded once. None where
+        structures do not know how, or the other inference is there already.
+
+        >>> from partita import ProjectiveTree
+        >>> p = ProjectiveTree(np.zeros((3, 3), dtype=np.float32))
+        >>> np.exp(p.infer_single()).round(9)
+        array([3.])
+        >>> p.take_single_marginals().reshape(3, 3)[:, 1:].round(3).tolist()[1]
+        [0.0, 0.3330000042915344]
+        """
+        if self._single_log_partition is None and self._single is not None:
+            if self._inference is not None:
+                return None
+            found = self.structures.infer_once(self._single)
+            check_support(self.structures, self._single, found.log_partition)
+            self._single_log_partition, self._single_marginals, _ = found
+        return self._single_log_partition
+
+    def take_single_marginals(self) -> FloatArray | None:
+        """Those that `infer_single` has found, once: they are given away, not copied.
+
+        >>> from partita import ProjectiveTree
+        >>> print(ProjectiveTree(np.zeros((3, 3))).take_single_marginals())
+        None
+        """
+        marginals, self._single_marginals = self._single_marginals, None
+        return marginals
 
     def infer_with_entropy(self) -> None:
         """Say first that the entropy's gradient will be wanted: one pass may then give it too.

@@ -13,7 +13,7 @@ from partita.distribution.flat import FlatDistribution
 from partita.distribution.names import Names, described, names_of
 from partita.structures.base import Structures, too_large
 from partita.structures.batch import boolean_array, flat_vector
-from partita.structures.doors import flat_scores, flat_values, shaped
+from partita.structures.doors import flat_scores, flat_values, shaped, single_scores
 from partita.structures.forms import Form
 from partita.structures.settling import ADDABLE, PRECISE, SMALL, settled
 
@@ -39,7 +39,11 @@ class ShapedDistribution(FlatDistribution, Generic[Parts]):
     def __init__(self, structures: Structures, form: Form, *given: Any) -> None:
         """From one array of scores for each of `structures.arrays`, in the form that they have."""
         self.structures = structures
-        self.scores, self.largest = flat_scores(structures, form, given)
+        single = single_scores(structures, form, given)
+        if single is None:
+            self.scores, self.largest = flat_scores(structures, form, given)
+        else:
+            self._single, self.largest = single
         self._form = form
 
     @classmethod

@@ -96,6 +96,11 @@ class Structures(ABC):
         return int(n_parts[0]) if n_parts.size and (n_parts == n_parts[0]).all() else None
 
     @property
+    def takes_single(self) -> bool:
+        """Whether `infer_once` takes scores in single precision too, and gives marginals in it."""
+        return False
+
+    @property
     def lengths(self) -> IntArray:
         """What the shapes of the arrays depend on; for a vector over parts, its length."""
         return np.diff(self.part_offsets)

@@ -88,6 +88,10 @@ class Blocks:
             return block._replace(charts=charts) if is_kept else block
 
         is_whole = run is map and (is_kept or self.is_reused)
+        if is_whole and not is_kept:
+            for block in self.whole:
+                _fill_block(fill, block)
+            return self.cut
         found = list(run(filled, self.whole if is_whole else self.cut))
         return found if is_kept else self.cut
 
@@ -133,8 +137,13 @@ def kind_of(order: IntArray, offsets: IntArray) -> Array:
 
 
 def _filled(fill: Fill, block: Block) -> Charts:
+    return Charts(*_fill_block(fill, block))
+
+
+def _fill_block(fill: Fill, block: Block) -> tuple[Array, IntArray]:
+    """What a kernel leaves behind for a block, and where that of each group begins."""
     offsets = np.empty(1 + -(-len(block.order) // block.n_lanes), dtype=np.int64)
-    return Charts(fill(block.order, offsets), offsets)
+    return fill(block.order, offsets), offsets
 
 
 def unread(n_sentences: int, n_parts: int) -> tuple[BoolArray, FloatArray, FloatArray]:

@@ -34,6 +34,19 @@ def flat_scores(sets: Structures, form: Form, given: Sequence[Any]) -> tuple[Flo
     return scores, largest if largest <= PRECISE else float(part_kernels.largest(scores)[0])
 
 
+def single_scores(
+    sets: Structures, form: Form, given: Sequence[Any]
+) -> tuple[FloatArray, float] | None:
+    """`flat_scores` in the single precision that one array came in, and half the memory.
+
+    None where it came in another, or structures do not take it, or something is wrong.
+    """
+    if not sets.takes_single or form.kind == "list" or getattr(given[0], "dtype", None) != SINGLE:
+        return None
+    scores, is_odd, largest = _flatten(sets, form, given, np.float64, SINGLE)
+    return None if is_odd or largest > PRECISE else (scores, largest)
+
+
 def flat_values(sets: Structures, form: Form, given: Sequence[Any], dtype: type) -> Any:
     """Numbers or booleans for every part; an array that is None counts as 0, or as True."""
     values, _, _ = _flatten(sets, form, given, dtype)
@@ -73,6 +86,12 @@ def shaped(
         else:
             arrays.append(sets.split_array(index, whole if copied else parts))
     return arrays
+
+
+def shape_alike(sets: Structures, form: Form) -> tuple[int, ...] | None:
+    """The shape of the only array, where its cells and the parts lie alike; else None."""
+    _, shares, _ = _ways(sets, form)
+    return shares[0][2] if len(shares) == 1 else None
 
 
 class _Passage(NamedTuple):
@@ -135,14 +154,17 @@ def _laid_out(
 
 
 def _flatten(
-    sets: Structures, form: Form, given: Sequence[Any], dtype: type
+    sets: Structures, form: Form, given: Sequence[Any], dtype: type, kind: Any = DOUBLE
 ) -> tuple[FloatArray, bool, float]:
-    """One flat vector; whether some of it is neither finite nor -inf; and the largest number."""
+    """One flat vector; whether some of it is neither finite nor -inf; and the largest number.
+
+    Of values as they are that vector is of the type `kind`; else of doubles.
+    """
     if form.kind == "list" and len(given) == 1 and given[0] is not None:
         # Nothing comes between the sentences.
         flat = _listed(sets, 0, given[0], dtype)
         return flat, *padded.copy(flat, flat)
-    flat, is_odd, largest = np.empty(sets.n_parts), False, 0.0
+    flat, is_odd, largest = np.empty(sets.n_parts, kind), False, 0.0
     _, shares, passages = _ways(sets, form)
     if shares:
         for array, values, (start, end, shape) in zip(sets.arrays, given, shares, strict=True):
@@ -156,7 +178,7 @@ def _flatten(
     is_plain = dtype is np.float64 and form.order is None
     for index, passage in enumerate(passages):
         values = given[index]
-        if is_plain and is_double(values, passage.shape):
+        if is_plain and is_plain_array(values, passage.shape):
             cells, stride = values.ravel(), passage.stride
         else:
             cells, stride = _cells(sets, form, index, passage, values, dtype)
@@ -165,9 +187,11 @@ def _flatten(
     return flat, is_odd, largest
 
 
-def is_double(given: Any, shape: tuple[int, ...]) -> bool:
+def is_plain_array(given: Any, shape: tuple[int, ...]) -> bool:
     """Whether an array is as nearly all are that come, so that nothing about it need be asked."""
-    return type(given) is np.ndarray and given.dtype is DOUBLE and given.shape == shape
+    if type(given) is not np.ndarray or given.shape != shape:
+        return False
+    return given.dtype is DOUBLE or given.dtype is SINGLE
 
 
 def _shares(sets: Structures, form: Form) -> list[tuple[int, int, tuple[int, ...]]]:
@@ -276,7 +300,7 @@ def _taken(dtype: type) -> frozenset[Any]:
 
 def _row(name: str, given: Any, shape: tuple[int, ...], dtype: type) -> FloatArray:
     """A caller's array, checked, end to end."""
-    if dtype is np.float64 and is_double(given, shape):
+    if dtype is np.float64 and is_plain_array(given, shape):
         # Not copied where it lies in this order.
         row: FloatArray = given.ravel()
         return row

@@ -28,6 +28,11 @@ class ProjectiveTrees(Trees):
 
     is_projective = True
 
+    @property
+    def takes_single(self) -> bool:
+        """Of arcs without labels, which kernels read as they are."""
+        return self.n_labels is None
+
     @cached_property
     def _blocks(self) -> Blocks:
         sizes = N_CHARTS * np.diff(self.arc_offsets)
@@ -57,13 +62,16 @@ class ProjectiveTrees(Trees):
 
     def _infer_arcs(self, arcs: FloatArray, *, keep: bool) -> Inference:
         """Inside-outside in probabilities; in logarithms where those would underflow."""
-        log_partition, marginals = np.empty(self.n_sentences), np.empty(self.arc_offsets[-1])
+        log_partition, marginals = np.empty(self.n_sentences), np.empty(len(arcs), arcs.dtype)
         is_safe = np.empty(self.n_sentences, dtype=np.bool_)
         is_kept = keep and self._blocks.is_kept
         fill = self._fill(arcs, is_safe, log_partition, marginals, is_kept=is_kept)
         blocks = self._blocks.fill(fill, self.run, keep=keep)
         # What overflows or underflows is reported, and done again.
         unsafe = where_false(is_safe)
+        if unsafe.size and arcs.dtype == np.float32:
+            found = self._infer_arcs(arcs.astype(np.float64), keep=keep)
+            return found._replace(marginals=found.marginals.astype(np.float32))
         if unsafe.size:
             eisner_log.marginals(
                 arcs, *self._shape, self.single_root, unsafe, log_partition, marginals

@@ -5,7 +5,10 @@ import numpy as np
 from partita.arrays import Array, FloatArray, IntArray
 from partita.kernels.doors import slopes
 from partita.structures.base import Structures
+from partita.structures.doors import shape_alike
 from partita.structures.forms import Form
+
+ONE = np.float32(1.0).tobytes()
 
 
 def single_slopes(
@@ -32,6 +35,19 @@ def single_slopes(
         )  # fmt: skip
         found.append(batch)
     return found
+
+
+def own_slopes(
+    sets: Structures, form: Form, parts: FloatArray, factors: FloatArray
+) -> list[Array] | None:
+    """`single_slopes` of parts that are in single precision, and the caller's own.
+
+    They are given back as they are where every factor is 1, as those of a sum are.
+    """
+    shape = shape_alike(sets, form)
+    if shape is not None and factors.tobytes() == ONE * len(factors):
+        return [parts.reshape(shape)]
+    return single_slopes(sets, form, parts, np.ascontiguousarray(factors, dtype=np.float64))
 
 
 def merged(

@@ -57,10 +57,13 @@ def leaf_of(tensor: torch.Tensor) -> Leaf:
     return SINGLE if is_single(tensor) else Leaf(tensor.dtype, tensor.device)
 
 
-def as_array(tensor: torch.Tensor) -> FloatArray:
-    """As distributions take it: float64 or float32 in the main memory; shared where it is."""
+def as_array(tensor: torch.Tensor, leaf: Leaf | None = None) -> FloatArray:
+    """As distributions take it: float64 or float32 in the main memory; shared where it is.
+
+    `leaf` is the place of the tensor where that is known.
+    """
     try:
-        if is_single(tensor) and not tensor.is_neg():
+        if (leaf is SINGLE or is_single(tensor)) and not tensor.is_neg():
             # Nearly always; each call of a tensor takes a good part of a microsecond.
             single: FloatArray = tensor.detach().numpy()
             return single

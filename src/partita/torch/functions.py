@@ -17,7 +17,7 @@ from partita.distribution import exact
 from partita.distribution.base import Distribution
 from partita.kernels import parts
 from partita.structures.settling import PRECISE
-from partita.structures.slopes import merged, single_slopes
+from partita.structures.slopes import merged, own_slopes, single_slopes
 from partita.torch.forms import (
     Leaf,
     Template,
@@ -153,6 +153,16 @@ class Source(NamedTuple):
     ends: Ends = NO_ENDS
     """Of a chain; their tensors come behind those in the form."""
 
+    def log_partition(self) -> FloatArray:
+        """That of each sentence, and beside it what `slopes` asks for."""
+        found = self.engine.infer_single()
+        if found is not None:
+            return found
+        self.engine.infer_once()
+        if self.p.largest > PRECISE:
+            return exact.log_partition(self.p)
+        return self.engine.inference.log_partition
+
     def slopes(
         self, slope: Tensor, tensors: Sequence[Tensor], counts: FloatArray | None = None
     ) -> tuple[Tensor, ...]:
@@ -165,6 +175,11 @@ class Source(NamedTuple):
             )
             moved = moved if counts is None else torch.from_numpy(counts) - moved
             return self._spread(times(self.engine, slope, moved), tensors)
+        taken = self.engine.take_single_marginals() if counts is None else None
+        if taken is not None:
+            own = own_slopes(self.p.structures, self.p._form, taken, slope.numpy())
+            if own is not None:
+                return (torch.from_numpy(own[0]),)
         marginals = self.engine.inference.marginals
         parts = marginals if counts is None else counts - marginals
         if self.template is not None and all(map(is_single, tensors)):
@@ -221,10 +236,7 @@ class LogPartition(torch.autograd.Function):
     def forward(ctx: Any, source: Source, leaf: Leaf, *tensors: Tensor) -> Tensor:
         # Not saved for the backward pass: the engine has a copy, so they may change meanwhile.
         ctx.source, ctx.tensors = source, tensors
-        source.engine.infer_once()
-        is_small = source.p.largest <= PRECISE
-        found = source.engine.inference.log_partition if is_small else exact.log_partition(source.p)
-        return numbers(found, leaf)
+        return numbers(source.log_partition(), leaf)
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:

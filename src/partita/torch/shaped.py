@@ -52,19 +52,29 @@ class ShapedTensors:
     _n_leading: ClassVar[int]
     """How many of them hold scores, where these come first; else -1."""
 
+    _leaf: Leaf
+    """The type and the device that answers have."""
+    _template: Template
+    """The form of the scores, with that in every place."""
     numpy: Distribution
     """The same distribution on arrays, for all that needs no gradient."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         scores, options = self._bound(arguments, options)
-        template, tensors = self._leaves(scores if self._parts else scores[0])
-        arrays = placed(template, [as_array(tensor) for tensor in tensors])
-        known = dict(zip(self._names, arrays if self._parts else (arrays,), strict=True))
-        rest = {name: plain(value) for name, value in options.items()}
-        p = type(self).numpy_class(**known, **rest)
-        self._leaf = _common(tensors)
-        self._template: Template = placed(template, [self._leaf] * len(tensors))
-        self._hold(p, template, tensors)
+        rest = {name: plain(value) for name, value in options.items()} if options else options
+        template: Template
+        if len(scores) == 1 and isinstance(scores[0], Tensor) and is_single(scores[0]):
+            # What nearly all networks have: nothing to look for in lists, and nothing to convert.
+            tensors = [scores[0]]
+            self._leaf = self._template = template = SINGLE
+            known = {self._names[0]: as_array(scores[0], SINGLE)}
+        else:
+            template, tensors = self._leaves(scores if self._parts else scores[0])
+            arrays = placed(template, [as_array(tensor) for tensor in tensors])
+            known = dict(zip(self._names, arrays if self._parts else (arrays,), strict=True))
+            self._leaf = _common(tensors)
+            self._template = placed(template, [self._leaf] * len(tensors))
+        self._hold(type(self).numpy_class(**known, **rest), template, tensors)
 
     @classmethod
     def _bound(

@@ -8,7 +8,8 @@ Weights are relative to the best arc of each modifier, so that they are at most 
     left[i, j]  = sum_(i <= k < j) left[i, k] arc[j, k]
 
 with right[i, i] = left[i, i] = 1, i < j. Every projective tree is counted once. The sum over all
-trees is right[0, n]; with a single root, pair[0, j] is left[1, j] alone.
+trees is right[0, n]: the root is a word whose weights weight[j, 0] are 0. With a single root,
+pair[0, j] is left[1, j] alone, so that its row is a recursion of its own.
 
 A number below 2^-1022 becomes 0 on the way, which loses at most 2^-1022 times its outside value.
 Where the sum of these stays below `SAFE` the result stands; otherwise the sentence is reported as
@@ -46,11 +47,49 @@ from partita.kernels.projective.tiles import (
     store_back,
 )
 from partita.kernels.simd.either import all_lanes, doubles, load, n_lanes, room, store
-from partita.kernels.simd.lanes import N_LANES, fma
-from partita.kernels.trees.side_by_side import best_arcs, exponentiate, fill_lanes, total_best
+from partita.kernels.simd.exponential import LOWEST, exponential
+from partita.kernels.simd.lanes import N_LANES, fma, maximum, minimum, select
+from partita.kernels.trees.side_by_side import fill_lanes, total_best
 from partita.kernels.underflow import SAFE
 
 GROWTH = 6.75
+BAND = 4
+"""Rows whose tiles take turns, so that what they read of each column comes from the first cache."""
+
+
+@step
+def best_arcs(scores, at, best):
+    """best[m] = max over heads h of scores[h, m], which may be -inf.
+
+    Counts in each lane the words with a finite score whose weight, beside the best, is lost.
+    """
+    n_lost = all_lanes(scores, 0.0)
+    for modifier in range(0, at.stride, N_LANES):
+        highest, lowest = all_lanes(scores, -np.inf), all_lanes(scores, np.inf)
+        for row in range(0, (at.n_words + 1) * at.stride, at.stride):
+            score = load(scores, row + modifier)
+            highest = maximum(score, highest)
+            lowest = minimum(select(score > -np.inf, score, np.inf), lowest)
+        store(best, modifier, highest)
+        n_lost = n_lost + select(lowest - highest < LOWEST, 1.0, all_lanes(scores, 0.0))
+    return n_lost
+
+
+@step
+def exponentiate(scores, at, best):
+    """scores = exp(scores - best), in place.
+
+    Every word has exactly one head, so taking best[m] out of every arc to m takes the same
+    amount out of every tree. Where best[m] is -inf nothing is taken out. The root has no head.
+    """
+    for row in range(0, (at.n_words + 1) * at.stride, at.stride):
+        store(scores, row, all_lanes(scores, 0.0))
+    for modifier in range(N_LANES, at.stride, N_LANES):
+        highest = load(best, modifier)
+        highest = select(highest > -np.inf, highest, 0.0)
+        for row in range(0, (at.n_words + 1) * at.stride, at.stride):
+            score = load(scores, row + modifier) - highest
+            store(scores, row + modifier, exponential(score))
 
 
 @inlined
@@ -122,8 +161,11 @@ def inside_tile(still, moved, at, i, j):
 
 
 @step
-def inside_words(still, moved, at):
-    """All spans of words, rows in pairs from the last to the first."""
+def inside_words(still, moved, at, first):
+    """All spans from `first` on, rows in pairs from the last to the first.
+
+    The root is a word that has no head: nothing grows from it to the left, since its arcs weigh 0.
+    """
     charts, zero = filled(still, moved), all_lanes(still, 0.0)
     one = all_lanes(still, 1.0 if moved is None else 0.0)
     for i in range(at.n_words + 1):
@@ -134,17 +176,26 @@ def inside_words(still, moved, at):
         for unused in (cell, i * at.stride):
             store(charts, at.arc + unused, zero)
             store(charts, at.outer_arc + unused, zero)
-    for i in range(at.n_words - 1, 0, -2):
-        close_inside(still, moved, at, i, i + 1, one, zero, zero)
-        for j in range(i + 2, at.n_words, 2):
-            inside_tile(still, moved, at, i, j)
+    if moved is None:
+        for last in range(at.n_words - 1, first - 1, -BAND):
+            top = max(last - BAND + 2, first)
+            for j in range(top, at.n_words, 2):
+                if j <= last:
+                    close_inside(still, moved, at, j, j + 1, one, zero, zero)
+                for i in range(min(last, j - 2), top - 1, -2):
+                    inside_tile(still, moved, at, i, j)
+    else:
+        for i in range(at.n_words - 1, first - 1, -2):
+            close_inside(still, moved, at, i, i + 1, one, zero, zero)
+            for j in range(i + 2, at.n_words, 2):
+                inside_tile(still, moved, at, i, j)
 
 
 @step
-def inside_root(still, moved, at, single_root, totals):
-    """Row 0; totals[j] is the sum over the trees of the words 1 .. j.
+def inside_root(still, moved, at, totals):
+    """Row 0 with a single root; totals[j] is the sum over the trees of the words 1 .. j.
 
-    With a single root, right[0, j] is not to be continued, so it is 0 in the chart.
+    There right[0, j] is not to be continued, so it is 0 in the chart.
     """
     charts, zero = filled(still, moved), all_lanes(still, 0.0)
     for j in range(1, at.n_words + 1):
@@ -158,7 +209,7 @@ def inside_root(still, moved, at, single_root, totals):
         right = right + arc
         store(totals, cell, right)
         store(charts, at.arc + cell, arc)
-        store_ahead(charts, at.right, at, 0, j, zero if single_root else right)
+        store_ahead(charts, at.right, at, 0, j, zero)
         store_back(charts, at.left, at, 0, j, zero)
 
 
@@ -195,10 +246,17 @@ def close_outside(still, moved, at, i, j, right, left, arc_right, arc_left, limi
 
 
 @inlined
-def outside_tile(still, moved, at, i, j, limit):
+def outside_tile(still, moved, at, i, j, seeds, limit):
     """The four spans of a tile, the widest first; the others also need their neighbours in it."""
-    rights, lefts, backs = outside_left_sums(still, moved, at, i, j)
-    rights, lefts, aheads = outside_right_sums(still, moved, at, i, j, rights, lefts)
+    zero, cell = all_lanes(still, 0.0), (at.stride if i > 0 else 0) + j * N_LANES
+    begun = (load(seeds, cell), load(seeds, cell + N_LANES), zero, zero)
+    lefts = (zero, zero, zero, zero)
+    if moved is None:
+        rights, lefts, aheads = outside_right_sums(still, moved, at, i, j, begun, lefts)
+        rights, lefts, backs = outside_left_sums(still, moved, at, i, j, rights, lefts)
+    else:
+        rights, lefts, backs = outside_left_sums(still, moved, at, i, j, begun, lefts)
+        rights, lefts, aheads = outside_right_sums(still, moved, at, i, j, rights, lefts)
     arc_i, _, left_i = neighbours(still, moved, at, i)
     arc_j, right_j, _ = neighbours(still, moved, at, j)
 
@@ -231,41 +289,55 @@ def outside_tile(still, moved, at, i, j, limit):
     return limit
 
 
-@step
-def outside_words(still, moved, at, limit):
-    """All spans of words, rows in pairs from the first to the last; (i, i+1) is in no tile."""
-    zero = all_lanes(still, 0.0)
-    for i in range(1, at.n_words, 2):
-        for j in range(at.n_words - 1, i + 1, -2):
-            limit = outside_tile(still, moved, at, i, j, limit)
-        right, left, ahead, back = zero, zero, zero, zero
-        for k in range(i):
-            right, left, back = outside_left_term(still, moved, at, i, i + 1, k, right, left, back)
-        for k in range(at.n_words, i + 1, -1):
-            right, left, ahead = outside_right_term(
-                still, moved, at, i, i + 1, k, right, left, ahead
-            )
-        _, _, _, limit = close_outside(still, moved, at, i, i + 1, right, left, ahead, back, limit)
+@inlined
+def outside_neighbours(still, moved, at, i, seeds, limit):
+    """The span (i, i+1), which is in no tile."""
+    zero, shift = all_lanes(still, 0.0), at.stride if i > 0 else 0
+    right, left, ahead, back = load(seeds, shift + (i + 1) * N_LANES), zero, zero, zero
+    for k in range(i):
+        right, left, back = outside_left_term(still, moved, at, i, i + 1, k, right, left, back)
+    for k in range(at.n_words, i + 1, -1):
+        right, left, ahead = outside_right_term(still, moved, at, i, i + 1, k, right, left, ahead)
+    _, _, _, limit = close_outside(still, moved, at, i, i + 1, right, left, ahead, back, limit)
     return limit
 
 
 @step
-def outside_root(still, moved, at, single_root, seeds):
-    """Row 0, from the outside values `seeds` of the whole sentences; returns their sum.
+def outside_words(still, moved, at, first, seeds, limit):
+    """All spans from `first` on, rows in pairs from the first to the last.
 
-    These seeds do not move, since the direction is centred.
+    The root's halves begin with what `seeds` has in its first row, all others with the zeros of
+    its second.
+    """
+    if moved is None:
+        for top in range(first, at.n_words, BAND):
+            end = min(top + BAND, at.n_words)
+            for j in range(at.n_words - 1, top - 1, -2):
+                for i in range(top, min(j, end), 2):
+                    limit = outside_tile(still, moved, at, i, j, seeds, limit)
+                if j < end:
+                    limit = outside_neighbours(still, moved, at, j, seeds, limit)
+    else:
+        for i in range(first, at.n_words, 2):
+            for j in range(at.n_words - 1, i + 1, -2):
+                limit = outside_tile(still, moved, at, i, j, seeds, limit)
+            limit = outside_neighbours(still, moved, at, i, seeds, limit)
+    return limit
+
+
+@step
+def outside_root(still, moved, at, seeds):
+    """Row 0 with a single root, from the outside values `seeds` of the whole sentences.
+
+    Returns the sum of those of the arcs.
     """
     charts, zero = filled(still, moved), all_lanes(still, 0.0)
     limit = zero
     for j in range(at.n_words, 0, -1):
         cell = j * N_LANES
-        right, arc = zero, zero
+        right, arc = zero if moved is not None else load(seeds, cell), zero
         for k in range(at.n_words, j, -1):
-            right, _, arc = outside_right_term(still, moved, at, 0, j, k, right, zero, arc)
-        if single_root:
-            right = zero
-        if moved is None:
-            right = right + load(seeds, cell)
+            _, _, arc = outside_right_term(still, moved, at, 0, j, k, zero, zero, arc)
         arc = arc + right
         store_ahead(charts, at.outer_right, at, 0, j, right)
         store(charts, at.outer_arc + cell, arc)
@@ -279,10 +351,33 @@ def outside_root(still, moved, at, single_root, seeds):
 
 
 @step
+def inside(still, moved, at, single_root, totals):
+    """All spans; totals[j] is the sum over the trees of the words 1 .. j."""
+    if single_root:
+        inside_words(still, moved, at, 1)
+        inside_root(still, moved, at, totals)
+    else:
+        inside_words(still, moved, at, 0)
+        for cell in range(0, at.stride, N_LANES):
+            store(totals, cell, load(filled(still, moved), at.right + cell))
+
+
+@step
+def outside(still, moved, at, single_root, seeds):
+    """All spans, from the outside values `seeds` of the whole sentences; returns the limit.
+
+    These do not move, since the direction is centred: then `seeds` are zeros.
+    """
+    limit, first = all_lanes(still, 0.0), 1 if single_root else 0
+    if single_root:
+        limit = outside_root(still, moved, at, seeds)
+    return outside_words(still, moved, at, first, seeds, limit)
+
+
+@step
 def seed(n_words, order, first, totals, at, seeds):
     """seeds = 1 / the sum over the trees of each lane's sentence, where that ends; else 0."""
-    for cell in range(0, at.stride, N_LANES):
-        store(seeds, cell, all_lanes(seeds, 0.0))
+    clear(seeds, 0, at.stride)
     sums, values, n_each = doubles(totals), doubles(seeds), n_lanes(seeds)
     for index in range(n_each):
         cell = n_words[order[min(first + index, len(order) - 1)]] * n_each + index
@@ -291,7 +386,14 @@ def seed(n_words, order, first, totals, at, seeds):
 
 
 @step
-def place_charts(n_words, order, kind, is_kept, offsets):
+def clear(row, start, n_values):
+    """Zeros in so many places from `start` on."""
+    for cell in range(start, start + n_values, N_LANES):
+        store(row, cell, all_lanes(row, 0.0))
+
+
+@step
+def place_charts(n_words, order, single_root, kind, is_kept, offsets):
     """Where the charts of each group start, and the end of all; returns how many numbers they take.
 
     Unless they are kept, all groups have the same place.
@@ -299,7 +401,7 @@ def place_charts(n_words, order, kind, is_kept, offsets):
     offsets[0], most, n_each = 0, 0, n_lanes(kind)
     for group in range(len(offsets) - 1):
         last = min((group + 1) * n_each, len(order)) - 1
-        end = layout(n_words[order[last]]).end
+        end = layout(n_words[order[last]], single_root).end
         most = max(most, end)
         offsets[group + 1] = offsets[group] + end if is_kept else 0
     return max(offsets[-1], most)
@@ -319,24 +421,23 @@ def marginals(
     n_each, longest = n_lanes(kind), 0
     for sentence in order:
         longest = max(longest, n_words[sentence])
-    width = layout(longest).stride
-    state = room(kind, place_charts(n_words, order, kind, is_kept, offsets))
-    rows = room(kind, 3 * width + 2 * N_LANES)
-    best, totals, seeds = rows[:width], rows[width : 2 * width], rows[2 * width : 3 * width]
-    signs = rows[3 * width :]
+    width = layout(longest, single_root).stride
+    state = room(kind, place_charts(n_words, order, single_root, kind, is_kept, offsets))
+    rows = room(kind, 4 * width + 2 * N_LANES)
+    best, totals, seeds = rows[:width], rows[width : 2 * width], rows[2 * width : 4 * width]
+    signs = rows[4 * width :]
     for group in range(len(offsets) - 1):
         first, end = group * n_each, min((group + 1) * n_each, len(order))
         # The last of a group is its longest.
-        at = layout(n_words[order[end - 1]])
+        at = layout(n_words[order[end - 1]], single_root)
         charts = state[offsets[group] :]
         fill_lanes(scores, part_offsets, n_words, order, first, at, -np.inf, charts)
-        best_arcs(charts, at, 0, best)
-        _, n_lost = exponentiate(charts, at, best)
-        inside_words(charts, None, at)
-        inside_root(charts, None, at, single_root, totals)
+        n_lost = best_arcs(charts, at, best)
+        exponentiate(charts, at, best)
+        inside(charts, None, at, single_root, totals)
         seed(n_words, order, first, totals, at, seeds)
-        limit = outside_root(charts, None, at, single_root, seeds)
-        limit = outside_words(charts, None, at, limit)
+        clear(seeds, at.stride, at.stride)
+        limit = outside(charts, None, at, single_root, seeds)
         write_arcs(charts, None, at, part_offsets, n_words, order, first, out)
         store(signs, 0, n_lost)
         store(signs, N_LANES, limit)
@@ -391,13 +492,12 @@ def covariance_product(direction, part_offsets, n_words, order, single_root, sta
     scratch = room(state, largest)
     for group in range(len(offsets) - 1):
         first, end = group * n_each, min((group + 1) * n_each, len(order))
-        at = layout(n_words[order[end - 1]])
+        at = layout(n_words[order[end - 1]], single_root)
         still, moved = state[offsets[group] : offsets[group + 1]], scratch[: at.end]
-        nothing = room(state, at.stride)
+        nothing = room(state, 2 * at.stride)
         fill_lanes(direction, part_offsets, n_words, order, first, at, 0.0, moved)
         centre(still, moved, at, nothing)
-        inside_words(still, moved, at)
-        inside_root(still, moved, at, single_root, nothing)
-        limit = outside_root(still, moved, at, single_root, nothing)
-        outside_words(still, moved, at, limit)
+        inside(still, moved, at, single_root, nothing)
+        clear(nothing, 0, 2 * at.stride)
+        outside(still, moved, at, single_root, nothing)
         write_arcs(still, moved, at, part_offsets, n_words, order, first, out)

@@ -4,17 +4,25 @@ A chart is a square of lanes over positions 0 .. n, as in `trees.side_by_side`. 
 span is stored at [i, j] if it grows to the right, and at [j, i] if it grows to the left; what
 belongs to an arc at [head, modifier]. So halves that grow to the right share a square with those
 that grow to the left: on its diagonal both are the same. All charts of a group have the same size:
-that of its longest sentence, rounded up to an even number of words, since spans are computed in
-tiles of two by two.
+that of its longest sentence, rounded up so that spans can be computed in tiles of two by two.
 """
 
 from typing import NamedTuple
 
 from partita.kernels.jit import borrowing, pasted, step
+from partita.kernels.simd.eight import EIGHT, load_eight
+from partita.kernels.simd.eight_rows import write_square
 from partita.kernels.simd.either import doubles, n_lanes
 from partita.kernels.simd.four_rows import write_four
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, scatter
-from partita.kernels.trees.side_by_side import cells_of, lengths_of, n_common, rows_of
+from partita.kernels.trees.side_by_side import (
+    cells_of,
+    lengths_of,
+    n_common,
+    n_in_squares,
+    rows_of,
+    starts_of_eight,
+)
 
 
 class ChartLayout(NamedTuple):
@@ -50,9 +58,12 @@ class ChartLayout(NamedTuple):
 
 
 @pasted
-def layout(n_words):
-    """The layout of a group whose longest sentence has `n_words` words."""
-    n_words = (n_words + 1) // 2 * 2
+def layout(n_words, single_root):
+    """The layout of a group whose longest sentence has `n_words` words.
+
+    Tiles begin with the root; with a single one, which is another recursion, behind it.
+    """
+    n_words = n_words + n_words % 2 if single_root else n_words + 1 - n_words % 2
     size = (n_words + 1) * (n_words + 1) * N_LANES
     return ChartLayout(
         0, size, size, 2 * size, 3 * size, 3 * size, 3 * size, 4 * size, 5 * size, 6 * size,
@@ -77,24 +88,33 @@ def write_arcs(still, moved, at, part_offsets, n_words, order, first, out):
 def write_rows(still, moved, at, batch, first, apart, out):
     """The same, of charts as doubles, whose cells are `apart`."""
     part_offsets, n_words, order = batch
+    n_alike, is_all = n_in_squares(n_words, order, first, apart)
     for head in range(at.n_words, -1, -1):
-        for half in range(0, apart, N_LANES):
+        done = n_alike if head < n_alike else 0
+        for half in range(0, 0 if is_all else apart, N_LANES):
             start = min(first + half, len(order) - 1)
             lengths = lengths_of(n_words, order, start)
             rows = rows_of(part_offsets, order, start, lengths, head)
-            write_row(still, moved, at, head, lengths, rows, apart, half, out)
+            write_row(still, moved, at, head, lengths, rows, apart, half, done, out)
+        if done > 0:
+            starts = starts_of_eight(part_offsets, n_words, order, first, head)
+            for j in range(0, done, EIGHT):
+                write_eight(still, moved, at, head, min(j, done - EIGHT), starts, out)
 
 
 @borrowing
-def write_row(still, moved, at, head, lengths, rows, apart, half, out):
-    """Those of a head, of the lanes from `half` on, in charts whose cells are `apart`."""
-    zero, n_doubles = broadcast(0.0), apart // N_LANES
+def write_row(still, moved, at, head, lengths, rows, apart, half, done, out):
+    """Those of a head, of the lanes from `half` on, in charts whose cells are `apart`.
+
+    The first ones, so many as are `done`, are left to `write_eight`.
+    """
+    n_doubles = apart // N_LANES
     arc, outer = n_doubles * at.arc + half, n_doubles * at.outer_arc + half
     row, common = head * (at.n_words + 1), n_common(lengths, head)
     for j in range(at.n_words, max(common, 1) - 1, -1):
         value = arc_marginal(still, moved, arc, outer, (row + j) * apart)
         scatter(out, cells_of(rows, lengths, j), value)
-    for j in range(0, common, N_LANES):
+    for j in range(done, common, N_LANES):
         square = min(j, common - N_LANES)
         cell = (row + square) * apart
         write_four(
@@ -104,8 +124,28 @@ def write_row(still, moved, at, head, lengths, rows, apart, half, out):
             arc_marginal(still, moved, arc, outer, cell + 3 * apart),
             out, rows, square,
         )  # fmt: skip
-    scatter(out, rows, zero)
-    scatter(out, cells_of(rows, lengths, head), zero)
+    if common == 0:
+        scatter(out, rows, broadcast(0.0))
+
+
+@borrowing
+def write_eight(still, moved, at, head, square, starts, out):
+    """The arcs from a head to eight words, from `square` on, in charts of eight lanes."""
+    cell = (head * (at.n_words + 1) + square) * EIGHT
+    arc, outer = EIGHT // N_LANES * at.arc + cell, EIGHT // N_LANES * at.outer_arc + cell
+    write_square(
+        (
+            arcs_marginal(still, moved, arc, outer, 0),
+            arcs_marginal(still, moved, arc, outer, EIGHT),
+            arcs_marginal(still, moved, arc, outer, 2 * EIGHT),
+            arcs_marginal(still, moved, arc, outer, 3 * EIGHT),
+            arcs_marginal(still, moved, arc, outer, 4 * EIGHT),
+            arcs_marginal(still, moved, arc, outer, 5 * EIGHT),
+            arcs_marginal(still, moved, arc, outer, 6 * EIGHT),
+            arcs_marginal(still, moved, arc, outer, 7 * EIGHT),
+        ),
+        out, starts, square,
+    )  # fmt: skip
 
 
 @borrowing
@@ -114,6 +154,15 @@ def arc_marginal(still, moved, arc, outer, cell):
     value = load(filled(still, moved), arc + cell) * load(still, outer + cell)
     if moved is not None:
         value = fma(load(still, arc + cell), load(moved, outer + cell), value)
+    return value
+
+
+@borrowing
+def arcs_marginal(still, moved, arc, outer, cell):
+    """The same, of eight sentences."""
+    value = load_eight(filled(still, moved), arc + cell) * load_eight(still, outer + cell)
+    if moved is not None:
+        value = fma(load_eight(still, arc + cell), load_eight(moved, outer + cell), value)
     return value
 
 

@@ -38,13 +38,13 @@ def inside_term(still, moved, at, i, j, k, pair, right, left):
 
 
 @pasted
-def outside_left_sums(still, moved, at, i, j):
+def outside_left_sums(still, moved, at, i, j, right, left):
     """What spans (i', j) with i' < i add to a tile: rights, lefts, and arcs to the left."""
     zero = all_lanes(still, 0.0)
-    zeros = (zero, zero, zero, zero)
+    sums = (right, left, (zero, zero, zero, zero))
     if moved is None:
-        return add_outside_left(still, still, at, i, j, (zeros, zeros, zeros))
-    sums = add_outside_left(moved, still, at, i, j, (zeros, zeros, zeros))
+        return add_outside_left(still, still, at, i, j, sums)
+    sums = add_outside_left(moved, still, at, i, j, sums)
     return add_outside_left(still, moved, at, i, j, sums)
 
 
@@ -90,7 +90,7 @@ def add_inside(rows, columns, at, i, j, sums):
     left_0, left_1, left_2, left_3 = sums[2]
     top, bottom = i * at.stride, (i + 1) * at.stride
     first, second = j * at.stride, (j + 1) * at.stride
-    for middle in range(i + 2, j):
+    for middle in range(j - 1, i + 1, -1):
         k, down = middle * N_LANES, middle * at.stride
         ahead, back = down + j * N_LANES, down + i * N_LANES
         a, b = load(rows, at.right + top + k), load(rows, at.right + bottom + k)

@@ -218,7 +218,9 @@ def close_outside(still, moved, at, i, j, right, left, arc_right, arc_left, limi
 @step
 def outside_tile(still, moved, at, i, j, limit):
     """The four spans of a tile, the widest first; the others also need their neighbours in it."""
-    rights, lefts, backs = outside_left_sums(still, moved, at, i, j)
+    zero = broadcast(0.0)
+    zeros = (zero, zero, zero, zero)
+    rights, lefts, backs = outside_left_sums(still, moved, at, i, j, zeros, zeros)
     rights, lefts, aheads = outside_right_sums(still, moved, at, i, j, rights, lefts)
     limit = close_outside(
         still, moved, at, i, j + 1, rights[1], lefts[1], aheads[1], backs[1], limit

@@ -1,11 +1,11 @@
 """Rows of four sentences to lanes, one sentence in each, and back: four numbers of each at a time.
 
 A square of four by four is read in four loads and turned in eight instructions; number by number it
-would take sixteen loads and twelve instructions.
+would take sixteen loads and twelve instructions. Rows may be of single precision, lanes never are.
 """
 
 from partita.kernels.jit import borrowing
-from partita.kernels.simd.lanes import load, store, transpose
+from partita.kernels.simd.lanes import load, load_any, store, store_any, transpose
 
 
 @borrowing
@@ -15,10 +15,10 @@ def load_four(values, rows, shift, out, to, apart):
     They are written from `to` on, each so many numbers behind the last.
     """
     a, b, c, d = transpose(
-        load(values, rows[0] + shift),
-        load(values, rows[1] + shift),
-        load(values, rows[2] + shift),
-        load(values, rows[3] + shift),
+        load_any(values, rows[0] + shift),
+        load_any(values, rows[1] + shift),
+        load_any(values, rows[2] + shift),
+        load_any(values, rows[3] + shift),
     )
     store(out, to, a)
     store(out, to + apart, b)
@@ -45,7 +45,7 @@ def store_four(values, at, apart, out, rows, shift):
 def write_four(a, b, c, d, out, rows, shift):
     """As `store_four`, from registers."""
     a, b, c, d = transpose(a, b, c, d)
-    store(out, rows[0] + shift, a)
-    store(out, rows[1] + shift, b)
-    store(out, rows[2] + shift, c)
-    store(out, rows[3] + shift, d)
+    store_any(out, rows[0] + shift, a)
+    store_any(out, rows[1] + shift, b)
+    store_any(out, rows[2] + shift, c)
+    store_any(out, rows[3] + shift, d)

@@ -40,6 +40,7 @@ __all__ = [
     "spread",
     "square_root",
     "store",
+    "store_any",
     "store_single",
     "total",
     "transpose",
@@ -62,12 +63,18 @@ def spread(array, index):
 
 
 def gather(array, places):
-    """The numbers of a C-contiguous array at four flat positions, a tuple; unchecked."""
-    return array.reshape(-1)[np.array(places)]
+    """The numbers of a C-contiguous array at four flat positions, a tuple; unchecked.
+
+    As doubles, also where the array is of single precision.
+    """
+    return array.reshape(-1)[np.array(places)].astype(np.float64)
 
 
 def scatter(array, places, value):
-    """Write lanes to four flat positions of a C-contiguous array, a tuple; unchecked."""
+    """Write lanes to four flat positions of a C-contiguous array, a tuple; unchecked.
+
+    Each is rounded where the array is of single precision.
+    """
     array.reshape(-1)[np.array(places)] = value
 
 
@@ -83,6 +90,11 @@ def load_any(array, index):
 
 def store_single(array, index, value):
     """As `store`, to an array of single precision, each number rounded."""
+    array.reshape(-1)[index : index + N_LANES] = value
+
+
+def store_any(array, index, value):
+    """As `store`, also to an array of single precision, where each number is rounded."""
     array.reshape(-1)[index : index + N_LANES] = value
 
 
@@ -327,12 +339,26 @@ def _is_single(array):
     return isinstance(array, types.Array) and array.dtype == types.float32 and array.layout == "C"
 
 
+def _check_any(array):
+    if not _is_single(array):
+        _check_array(array)
+
+
 @type_callable(load_any)
 def _type_load_any(context):
     def typer(array, index):
-        if not _is_single(array):
-            _check_array(array)
+        _check_any(array)
         return LANES if isinstance(index, types.Integer) else None
+
+    return typer
+
+
+@type_callable(store_any)
+def _type_store_any(context):
+    def typer(array, index, value):
+        _check_any(array)
+        accepted = isinstance(index, types.Integer) and value is LANES and array.mutable
+        return types.void if accepted else None
 
     return typer
 
@@ -356,9 +382,12 @@ def _lower_load_any(context, builder, signature, arguments):
     return builder.fpext(value, _DOUBLES)
 
 
+@lower_builtin(store_any, types.Array, types.Integer, LanesType)
 @lower_builtin(store_single, types.Array, types.Integer, LanesType)
-def _lower_store_single(context, builder, signature, arguments):
+def _lower_store_any(context, builder, signature, arguments):
     (array_type, index_type, _), (array, index, value) = signature.args, arguments
+    if array_type.dtype == types.float64:
+        return _lower_store(context, builder, signature, arguments)
     address = _address(context, builder, array_type, array, index_type, index)
     rounded = builder.fptrunc(value, _SINGLES)
     builder.store(rounded, builder.bitcast(address, _SINGLES.as_pointer()), align=4)
@@ -368,7 +397,7 @@ def _lower_store_single(context, builder, signature, arguments):
 @type_callable(gather)
 def _type_gather(context):
     def typer(array, places):
-        _check_array(array)
+        _check_any(array)
         return LANES if _is_places(places) else None
 
     return typer
@@ -377,7 +406,7 @@ def _type_gather(context):
 @type_callable(scatter)
 def _type_scatter(context):
     def typer(array, places, value):
-        _check_array(array)
+        _check_any(array)
         accepted = _is_places(places) and value is LANES and array.mutable
         return types.void if accepted else None
 
@@ -399,7 +428,10 @@ def _lower_gather(context, builder, signature, arguments):
     (array_type, places_type), (array, places) = signature.args, arguments
     value, index = ir.Constant(_DOUBLES, ir.Undefined), ir.IntType(32)
     for k, address in _addresses(context, builder, array_type, array, places_type, places):
-        value = builder.insert_element(value, builder.load(address), index(k))
+        number = builder.load(address)
+        if array_type.dtype == types.float32:
+            number = builder.fpext(number, ir.DoubleType())
+        value = builder.insert_element(value, number, index(k))
     return value
 
 
@@ -408,5 +440,8 @@ def _lower_scatter(context, builder, signature, arguments):
     (array_type, places_type, _), (array, places, value) = signature.args, arguments
     index = ir.IntType(32)
     for k, address in _addresses(context, builder, array_type, array, places_type, places):
-        builder.store(builder.extract_element(value, index(k)), address)
+        number = builder.extract_element(value, index(k))
+        if array_type.dtype == types.float32:
+            number = builder.fptrunc(number, ir.FloatType())
+        builder.store(number, address)
     return context.get_dummy_value()

@@ -11,6 +11,8 @@ import numpy as np
 
 from partita.kernels.jit import borrowing, pasted, step
 from partita.kernels.simd import lanes
+from partita.kernels.simd.eight import EIGHT, all_eight, store_eight
+from partita.kernels.simd.eight_rows import load_square
 from partita.kernels.simd.either import all_lanes, doubles, load, n_lanes, store
 from partita.kernels.simd.exponential import LOWEST, exponential
 from partita.kernels.simd.four_rows import load_four, store_four
@@ -64,29 +66,82 @@ def n_common(lengths, head):
     return shortest + 1 if head <= shortest and shortest + 1 >= N_LANES else 0
 
 
+@borrowing
+def starts_of_eight(part_offsets, n_words, order, first, head):
+    """Where the arcs from a head start in eight sentences, all of which have it."""
+    last = len(order) - 1
+    a, b = order[first], order[min(first + 1, last)]
+    c, d = order[min(first + 2, last)], order[min(first + 3, last)]
+    e, f = order[min(first + 4, last)], order[min(first + 5, last)]
+    g, h = order[min(first + 6, last)], order[min(first + 7, last)]
+    return (
+        part_offsets[a] + head * (n_words[a] + 1),
+        part_offsets[b] + head * (n_words[b] + 1),
+        part_offsets[c] + head * (n_words[c] + 1),
+        part_offsets[d] + head * (n_words[d] + 1),
+        part_offsets[e] + head * (n_words[e] + 1),
+        part_offsets[f] + head * (n_words[f] + 1),
+        part_offsets[g] + head * (n_words[g] + 1),
+        part_offsets[h] + head * (n_words[h] + 1),
+    )
+
+
+@borrowing
+def n_in_squares(n_words, order, first, n_sides):
+    """How many arcs, from as many heads, are read and written in squares of eight; 0 for none.
+
+    Those that all eight sentences have, where there are eight side by side, and eight at least.
+    And whether there are no others.
+    """
+    shortest = longest = n_words[order[first]]
+    for index in range(first + 1, min(first + n_sides, len(order))):
+        shortest = min(shortest, n_words[order[index]])
+        longest = max(longest, n_words[order[index]])
+    n_alike = shortest + 1 if n_sides == EIGHT <= shortest + 1 else 0
+    return n_alike, n_alike > longest
+
+
 @step
 def fill_lanes(values, part_offsets, n_words, order, first, at, fill, matrix):
     """A matrix from the arcs of four sentences, or eight, with `fill` where there is none.
 
     What the arcs have in column 0 and on the diagonal has no effect.
     """
-    whole, ends = doubles(matrix), np.empty(n_lanes(matrix))
-    for index in range(len(ends)):
+    whole, ends, apart = doubles(matrix), np.empty(n_lanes(matrix)), n_lanes(matrix)
+    for index in range(apart):
         ends[index] = n_words[order[min(first + index, len(order) - 1)]]
+    n_alike, is_all = n_in_squares(n_words, order, first, apart)
     for head in range(at.n_words + 1):
-        for half in range(0, n_lanes(matrix), N_LANES):
+        row, done = head * (at.n_words + 1) * apart, n_alike if head < n_alike else 0
+        if done > 0:
+            rows = starts_of_eight(part_offsets, n_words, order, first, head)
+            for j in range(0, done, EIGHT):
+                square = min(j, done - EIGHT)
+                load_square(values, rows, square, whole, row + square * apart, apart)
+        if is_all:
+            for j in range(done, at.n_words + 1):
+                store_eight(whole, row + j * apart, all_eight(fill))
+            store_eight(whole, row, all_eight(fill))
+            store_eight(whole, row + head * apart, all_eight(fill))
+            continue
+        for half in range(0, apart, N_LANES):
             start = min(first + half, len(order) - 1)
             places = part_offsets, order, start, lengths_of(n_words, order, start)
-            fill_row(values, places, head, at, lanes.load(ends, half), fill, whole, len(ends), half)
+            fill_row(
+                values, places, head, at, lanes.load(ends, half), fill, whole, apart, half, done
+            )
 
 
 @borrowing
-def fill_row(values, places, head, at, ends, fill, matrix, apart, half):
-    """A row of four lanes of a matrix of doubles whose cells are `apart`, from lane `half` on."""
+def fill_row(values, places, head, at, ends, fill, matrix, apart, half, done):
+    """A row of four lanes of a matrix of doubles whose cells are `apart`, from lane `half` on.
+
+    So many cells are `done` already.
+    """
     part_offsets, order, first, lengths = places
     rows = rows_of(part_offsets, order, first, lengths, head)
     row, common = head * (at.n_words + 1) * apart + half, n_common(lengths, head)
-    for j in range(0, common, N_LANES):
+    for j in range(done, common, N_LANES):
         square = min(j, common - N_LANES)
         load_four(values, rows, square, matrix, row + square * apart, apart)
     for j in range(max(common, 1), at.n_words + 1):
