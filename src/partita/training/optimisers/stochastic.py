@@ -138,7 +138,7 @@ class Stochastic(Optimiser[StochasticState]):
                 break_if_interrupted()
                 for more, norm in steps(number):
                     loss, squares, number = loss + more, squares + norm, number + 1
-                corpus.watcher(number / len(plan))
+                    corpus.watcher(number / len(plan))
         weights, drift, *memory = (vector[:n_weights] for vector in (weights, drift, *memory))
         loss += mini.final_loss()
         smooth = problem.penalty.smooth(weights, problem.n_threads)
