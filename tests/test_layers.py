@@ -12,7 +12,7 @@ import partita
 ROOT = Path(partita.__file__).parent
 # From the bottom up; a layer may import itself and what stands before it.
 LAYERS = [
-    {"arrays", "files", "memory"},
+    {"arrays", "files", "garbage", "memory"},
     {"kept", "show"},
     {"kernels"},
     {"structures"},

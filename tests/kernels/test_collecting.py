@@ -14,7 +14,7 @@ from partita.kernels.parts import largest
 def pause():
     was_on = gc.isenabled()
     gc.enable()
-    yield collecting.Pause()
+    yield collecting.PauseListener()
     gc.enable() if was_on else gc.disable()
 
 

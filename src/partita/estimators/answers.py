@@ -15,6 +15,7 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.estimators.pieces import PieceModel
+from partita.garbage import unsought
 from partita.text.sentences import check_sentences, listed, numbering
 from partita.training.workers import Workers, in_order
 
@@ -126,6 +127,15 @@ class _Asking(Generic[Answer]):
             asked = Asked(piece.at(self.weights), places[span], sentences[span])
             found.extend(self.question(asked))
         return found if self.finish is None else list(self.finish(encoded, found))
+
+
+def listed_answers(sentences: Iterable[Any], answers: Iterator[Answer]) -> list[Answer]:
+    """All answers; meanwhile, if sentences are in memory anyway, nobody looks for garbage there.
+
+    Answers make lists and texts, and no cycles. What a generator makes on its way is not known.
+    """
+    with unsought() if isinstance(sentences, Sequence) else nullcontext():
+        return list(answers)
 
 
 def in_chunks(

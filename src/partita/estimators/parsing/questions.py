@@ -9,7 +9,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.distribution.sibling_tree import SiblingTree
-from partita.estimators.answers import CHUNK, Asked, ask, drawn
+from partita.estimators.answers import CHUNK, Asked, ask, drawn, listed_answers
 from partita.estimators.base import Estimator
 from partita.estimators.groups import Runs
 from partita.estimators.options import declared
@@ -94,9 +94,10 @@ class TreeEstimator(Estimator, Runs):
         sentences = listed(sentences)
         limits = ArcLimits(required, forbidden)
         limits.check(len(sentences))
-        return list(
-            self._parses(sentences, limits, decoder, projective, one_subject, rescorer=rescorer)
+        answers = self._parses(
+            sentences, limits, decoder, projective, one_subject, rescorer=rescorer
         )
+        return listed_answers(sentences, answers)
 
     def predict_stream(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray
 from partita.data.schemes import UNKNOWN
-from partita.estimators.answers import Asked, AtOnce, Turn, ask, drawn
+from partita.estimators.answers import Asked, AtOnce, Turn, ask, drawn, listed_answers
 from partita.estimators.base import Estimator
 from partita.estimators.groups import Runs
 from partita.estimators.options import declared, option
@@ -104,7 +104,8 @@ class TagEstimator(Estimator, Runs):
         decoder is "best", the most probable sequence, or "risk", the one with the fewest wrong
         tags to be expected.
         """
-        return list(self.predict_stream(sentences, fixed=fixed, decoder=decoder))
+        answers = self.predict_stream(sentences, fixed=fixed, decoder=decoder)
+        return listed_answers(sentences, answers)
 
     def predict_stream(
         self,
