@@ -12,6 +12,7 @@ from partita.grammars.parts import RuleScores
 from partita.kernels.bitext import itg_log, itg_outside
 
 SIZES = [(0, 1), (0, 3), (1, 0), (4, 0), (1, 1), (1, 4), (3, 1), (2, 2), (3, 4), (5, 3)]
+SIZES += [(3, 6), (4, 9), (2, 13)]  # wide tiles, and narrow ones beside them
 LARGE = [pytest.param(n, m, marks=pytest.mark.slow) for n, m in [(8, 8), (9, 6), (4, 13)]]
 
 
@@ -120,8 +121,9 @@ def test_the_safe_recursion_agrees_with_the_fast_one(n, m):
 
 
 def test_a_batch_is_its_pairs():
-    pairs = [random_scores(n, m, seed=n * m) for n, m in SIZES]
-    pairs.append(random_scores(3, 3, seed=1, spread=1000.0))
+    # Pairs use the same memory one after the other, also behind one that underflows.
+    extreme = random_scores(3, 3, seed=1, spread=1000.0)
+    pairs = [extreme, *(random_scores(n, m, seed=n * m) for n, m in SIZES), extreme]
     together = infer_pairs(pairs)
     for pair, total, counts in zip(pairs, together.log_partition, together.counts, strict=True):
         alone = infer_pairs([pair])

@@ -47,7 +47,7 @@ def random_targets(rng, longest, size):
 
 
 @pytest.mark.parametrize("spread, forbidden", [(1.0, 0.0), (1.0, 0.3), (50.0, 0.1), (1000.0, 0.1)])
-@pytest.mark.parametrize("n, longest", [(1, 1), (1, 4), (2, 3), (3, 5), (4, 4), (6, 7)])
+@pytest.mark.parametrize("n, longest", [(1, 1), (1, 4), (2, 3), (3, 5), (4, 4), (6, 7), (3, 14)])
 def test_pairs(n, longest, spread, forbidden):
     rng = np.random.default_rng(n)
     n_reached = 0

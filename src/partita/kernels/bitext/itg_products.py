@@ -1,24 +1,25 @@
 """Sums of products of upper-triangular matrices, the inner loops of bitext parsing.
 
-A chart holds a matrix over target boundaries for every pair of source boundaries: entry
-(s, t, k, l) of a flat array lies at ((s * (n + 1) + t) * width + k) * width + l, where `width` is
-the number of target boundaries rounded up to whole lanes. What lies below the diagonal, or beyond
-the last boundary, is zero.
+A chart holds a matrix over target words for every pair of source boundaries: what derives the
+source words s .. t-1 and the target words k .. l, both included, is entry (s, t, k, l) of a flat
+array, at ((s * (n + 1) + t) * width + k) * width + l, where `width` is the number of target words
+rounded up to whole lanes. What lies below the diagonal, or beyond the last word, is zero. Where
+one block ends with the word u, the next one begins with u + 1.
 """
 
 from partita.kernels.jit import borrowing, inlined, lent
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, spread, store
 
 # Which inner indices u a product needs, when its factors are upper-triangular.
-UPPER = 0  # out[k, l] = sum_u P[k, u] Q[u, l]: those from k to l
-RIGHT = 1  # out[k, l] = sum_u G[k, u] Q[l, u]: those from l on
-LEFT = 2  # out[k, l] = sum_u P[u, k] G[u, l]: those up to k
+UPPER = 0  # out[k, l] = sum_u P[k, u] Q[u + 1, l]: from k to l - 1
+RIGHT = 1  # out[k, l] = sum_u G[k, u] Q[l + 1, u]: from l + 1 on
+LEFT = 2  # out[k + 1, l] = sum_u P[u, k] G[u, l]: up to k
 
 
 @inlined
-def padded_width(n_boundaries):
-    """The number of target boundaries rounded up to whole lanes."""
-    return (n_boundaries + N_LANES - 1) // N_LANES * N_LANES
+def padded_width(n_words):
+    """The number of target words rounded up to whole lanes."""
+    return (n_words + N_LANES - 1) // N_LANES * N_LANES
 
 
 @borrowing
@@ -100,23 +101,27 @@ def add_columns(out, cell, width, sum_0, sum_1, sum_2, sum_3):
 def inner_bounds(shape, row, column, column_end, size):
     """The first inner index that a tile needs, and the one after the last."""
     if shape == UPPER:
-        return row, min(column_end, size)
+        return row, min(column_end, size) - 1
     if shape == RIGHT:
-        return column, size
-    return 0, min(row + N_LANES, size)
+        return column + 1, size
+    return 0, min(row + N_LANES, size - 1)
 
 
 @lent
 def add_products(left, left_at, steps, right, right_at, right_step, terms, factors, out):
     """out += sum_q f_q left_q right_q, for the tiles of `out` that reach the upper triangle.
 
-    `terms` is (number of terms, shape, size), `factors` as in `add_wide_tile`. `out` is one matrix,
-    C order, of width `padded_width(size)`. Entries below the diagonal are right for the shape UPPER
-    (zero) and meaningless for the others.
+    `terms` is (number of terms, shape, number of target words), `factors` as in `add_wide_tile`.
+    `out` is one matrix, C order, of width `padded_width(size)`, and a row for what LEFT leaves
+    behind it. Entries below the diagonal are right for the shape UPPER (zero) and meaningless for
+    the others. For UPPER and RIGHT, row u of `right` is that of Q[u + 1] and of the transposed Q
+    without its first column.
     """
     n_terms, shape, size = terms
     width = padded_width(size)
-    for row in range(0, width, N_LANES):
+    first_row = width if shape == LEFT else 0
+    # The last row has nothing: its block of one word cannot be divided.
+    for row in range(0, size - 1, N_LANES):
         left_factor = (left, left_at + row * steps[1], steps)
         column = row
         while column < width:
@@ -124,7 +129,7 @@ def add_products(left, left_at, steps, right, right_at, right_step, terms, facto
             end = column + 2 * N_LANES if is_wide else column + N_LANES
             first, last = inner_bounds(shape, row, column, end, size)
             right_factor = (right, right_at + column, right_step)
-            rest = ((first, last, width), out, row * width + column)
+            rest = ((first, last, width), out, first_row + row * width + column)
             if is_wide:
                 add_wide_tile(*left_factor, *right_factor, n_terms, factors, *rest)
             else:

@@ -1,8 +1,8 @@
 """Bitext parsing in scaled probabilities: the inside half of the fast path.
 
-X[s, t] is a matrix over target boundaries: entry (k, l) sums the derivations of the source words
-s .. t-1 and the target words k .. l-1, in normal form. Bitext parsing is then a chain of products
-of upper-triangular matrices, for s < S < t,
+X[s, t] is a matrix over target words: entry (k, l) sums the derivations of the source words
+s .. t-1 and the target words k .. l, in normal form. Bitext parsing is then a chain of products
+of upper-triangular matrices, (P Q)[k, l] = sum_u P[k, u] Q[u + 1, l], for s < S < t,
 
     straight[s, t] = a sum_S C[s, S] X[S, t]      inverted[s, t] = b sum_S X[S, t] D[s, S]
 
@@ -30,7 +30,7 @@ import numpy as np
 from partita.kernels.bitext.itg_products import UPPER, add_products, padded_width
 from partita.kernels.jit import borrowing, inlined, step
 from partita.kernels.simd.exponential import LOWEST, exponential
-from partita.kernels.simd.lanes import N_LANES
+from partita.kernels.simd.lanes import N_LANES, broadcast, load, store
 
 # log 24: a derivation is a tree of at most n + m terminals of 3 kinds, with 2 kinds of binary rule
 # and fewer than 4^T shapes, so there are fewer than 24^(n + m), and no outside sum is larger.
@@ -137,14 +137,15 @@ def null_score(scores, at, shape, null):
 
 @step
 def runs(values, out):
-    """out[i, j] = product of values[p] over i < p < j, for i < j: words that follow word i."""
+    """out[i, j] = product of values[p] over i < p <= j: words that follow word i; 0 beyond them."""
     n = len(values)
+    for i in range(len(out)):
+        for j in range(len(out)):
+            out[i, j] = 0.0
     for i in range(n):
-        product = 1.0
-        for j in range(i + 1, n + 1):
-            out[i, j] = product
-            if j < n:
-                product *= values[j]
+        out[i, i] = 1.0
+        for j in range(i + 1, n):
+            out[i, j] = out[i, j - 1] * values[j]
 
 
 @step
@@ -160,19 +161,31 @@ def prefixes(deletions, insertions, out):
             out[i, k + 1] = out[i, k] * insertions[row, k]
 
 
+@inlined
+def lane_of(word):
+    """The first lane of the four in which a word is."""
+    return word - word % N_LANES
+
+
 @borrowing
-def add_links(links, word, n_target, deleted, behind, charts, at, width):
-    """The links of a source word and what follows each of them, added to X, C and D alike."""
+def fill_span(straight, inverted, a, b, links, first_link, m, deleted, table, charts, at):
+    """X, C and D of one span, from the sums of both rules, and links with what follows each.
+
+    `table` is that of the target words that follow, and where the rows of the span's end begin.
+    """
     X, C, D = charts
-    for k in range(n_target):
-        link = links[word * n_target + k] * deleted
-        if link != 0.0:
-            row = at + k * width
-            for column in range(k + 1, n_target + 1):
-                value = link * behind[k, column]
-                X[row + column] += value
-                C[row + column] += value
-                D[row + column] += value
+    inserted, behind = table
+    width = padded_width(m)
+    for k in range(width):
+        link = broadcast(links[first_link + k] * deleted if k < m else 0.0)
+        # Tiles of eight columns also read the four before the diagonal.
+        for column in range(max(lane_of(k) - N_LANES, 0), width, N_LANES):
+            cell = k * width + column
+            leaf = link * load(inserted, behind + cell)
+            joined, swapped = a * load(straight, cell), b * load(inverted, cell)
+            store(C, at + cell, swapped + leaf)
+            store(D, at + cell, joined + leaf)
+            store(X, at + cell, joined + swapped + leaf)
 
 
 @step
@@ -193,23 +206,30 @@ def spans_upwards(n):
 @borrowing
 def split_products(X, C, D, s, t, n, m, factors, straight, inverted):
     """sum_S C[s, S] X[S, t] and sum_S X[S, t] D[s, S], for s < S < t."""
-    width = padded_width(m + 1)
+    width = padded_width(m)
     square = width * width
     column = (n + 1) * square
     left, right = (s * (n + 1) + s + 1) * square, ((s + 1) * (n + 1) + t) * square
-    straight[:] = 0.0
-    inverted[:] = 0.0
+    clear(straight)
+    clear(inverted)
     forwards, backwards = (square, width, 1), (column, width, 1)
-    terms = (t - s - 1, UPPER, m + 1)
+    terms = (t - s - 1, UPPER, m)
     if factors is None:
-        add_products(C, left, forwards, X, right, column, terms, None, straight)
-        add_products(X, right, backwards, D, left, square, terms, None, inverted)
+        add_products(C, left, forwards, X, right + width, column, terms, None, straight)
+        add_products(X, right, backwards, D, left + width, square, terms, None, inverted)
     else:
         first = (s * (n + 1) + t) * (n + 1) + s + 1
         by_place = (factors[0], first, 1)
-        add_products(C, left, forwards, X, right, column, terms, by_place, straight)
+        add_products(C, left, forwards, X, right + width, column, terms, by_place, straight)
         by_place = (factors[1], first, 1)
-        add_products(X, right, backwards, D, left, square, terms, by_place, inverted)
+        add_products(X, right, backwards, D, left + width, square, terms, by_place, inverted)
+
+
+@borrowing
+def clear(matrix):
+    """All entries become 0; they are so many as lanes can hold."""
+    for cell in range(0, len(matrix), N_LANES):
+        store(matrix, cell, broadcast(0.0))
 
 
 @step
@@ -222,7 +242,7 @@ def inside(links, deletions, insertions, a, b, factors, charts, tables):
     n, m, n_rows = len(deletions), insertions.shape[1], len(insertions)
     X, C, D = charts
     deleted, inserted, before = tables
-    width = padded_width(m + 1)
+    width = padded_width(m)
     square = width * width
     straight, inverted = np.empty(square), np.empty(square)
     runs(deletions, deleted)
@@ -232,21 +252,18 @@ def inside(links, deletions, insertions, a, b, factors, charts, tables):
     for s, t in spans_upwards(n):
         split_products(X, C, D, s, t, n, m, factors, straight, inverted)
         at = (s * (n + 1) + t) * square
-        for cell in range(square):
-            C[at + cell] = b * inverted[cell]
-            D[at + cell] = a * straight[cell]
-            X[at + cell] = a * straight[cell] + b * inverted[cell]
-        behind = inserted[min(t, n_rows - 1)]
-        add_links(links, s, m, deleted[s, t], behind, charts, at, width)
+        table = (inserted, min(t, n_rows - 1) * square)
+        behind = deleted[s, t - 1]
+        fill_span(straight, inverted, a, b, links, s * m, m, behind, table, charts, at)
     total = 0.0
     for i in range(n):
         for k in range(m):
-            total += before[i, k] * X[(i * (n + 1) + n) * square + k * width + m]
+            total += before[i, k] * X[(i * (n + 1) + n) * square + k * width + m - 1]
     return total
 
 
 @inlined
 def chart_size(n, m):
-    """Numbers in a chart; lanes may be read from its last entry on."""
-    width = padded_width(m + 1)
-    return (n + 1) * (n + 1) * width * width + N_LANES
+    """Numbers in a chart."""
+    width = padded_width(m)
+    return (n + 1) * (n + 1) * width * width
