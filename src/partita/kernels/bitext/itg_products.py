@@ -8,6 +8,7 @@ one block ends with the word u, the next one begins with u + 1.
 """
 
 from partita.kernels.jit import borrowing, inlined, lent
+from partita.kernels.simd.eight import EIGHT, all_eight, load_eight, spread_eight, store_eight
 from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, spread, store
 
 # Which inner indices u a product needs, when its factors are upper-triangular.
@@ -28,37 +29,34 @@ def add_wide_tile(
 ):
     """out[k, l] += sum_q f_q sum_u left_q[k, u] right_q[u, l] for 4 rows k and 8 columns l.
 
-    Eight sums stay in registers; `steps` are the strides of `left` between terms, rows and inner
+    Sums stay in registers; `steps` are the strides of `left` between terms, rows and inner
     indices, so that a transposed factor needs no copy. `factors` has the numbers f_q, the place of
     the first and their stride; or it is None, and all are 1. They are taken into the right factor,
-    which costs two products for eight sums, and into the left one it would be four.
+    which costs one product for four sums, and into the left one it would be four.
     """
     term_step, row_step, inner_step = steps
     first, last, width = bounds
-    sum_00 = broadcast(0.0)
-    sum_10, sum_20, sum_30 = sum_00, sum_00, sum_00
-    sum_01, sum_11, sum_21, sum_31 = sum_00, sum_00, sum_00, sum_00
+    sum_0 = all_eight(0.0)
+    sum_1, sum_2, sum_3 = sum_0, sum_0, sum_0
     for q in range(n_terms):
         a = at + q * term_step + first * inner_step
         b = right_at + q * right_step + first * width
         if factors is not None:
-            factor = spread(factors[0], factors[1] + q * factors[2])
+            factor = spread_eight(factors[0], factors[1] + q * factors[2])
         for _ in range(first, last):
-            near, far = load(right, b), load(right, b + N_LANES)
+            value = load_eight(right, b)
             if factors is not None:
-                near, far = factor * near, factor * far
-            value = spread(left, a)
-            sum_00, sum_01 = fma(value, near, sum_00), fma(value, far, sum_01)
-            value = spread(left, a + row_step)
-            sum_10, sum_11 = fma(value, near, sum_10), fma(value, far, sum_11)
-            value = spread(left, a + 2 * row_step)
-            sum_20, sum_21 = fma(value, near, sum_20), fma(value, far, sum_21)
-            value = spread(left, a + 3 * row_step)
-            sum_30, sum_31 = fma(value, near, sum_30), fma(value, far, sum_31)
+                value = factor * value
+            sum_0 = fma(spread_eight(left, a), value, sum_0)
+            sum_1 = fma(spread_eight(left, a + row_step), value, sum_1)
+            sum_2 = fma(spread_eight(left, a + 2 * row_step), value, sum_2)
+            sum_3 = fma(spread_eight(left, a + 3 * row_step), value, sum_3)
             a += inner_step
             b += width
-    add_columns(out, cell, width, sum_00, sum_10, sum_20, sum_30)
-    add_columns(out, cell + N_LANES, width, sum_01, sum_11, sum_21, sum_31)
+    store_eight(out, cell, load_eight(out, cell) + sum_0)
+    store_eight(out, cell + width, load_eight(out, cell + width) + sum_1)
+    store_eight(out, cell + 2 * width, load_eight(out, cell + 2 * width) + sum_2)
+    store_eight(out, cell + 3 * width, load_eight(out, cell + 3 * width) + sum_3)
 
 
 @borrowing
@@ -76,21 +74,15 @@ def add_narrow_tile(
         if factors is not None:
             factor = spread(factors[0], factors[1] + q * factors[2])
         for _ in range(first, last):
-            near = load(right, b)
+            value = load(right, b)
             if factors is not None:
-                near = factor * near
-            sum_0 = fma(spread(left, a), near, sum_0)
-            sum_1 = fma(spread(left, a + row_step), near, sum_1)
-            sum_2 = fma(spread(left, a + 2 * row_step), near, sum_2)
-            sum_3 = fma(spread(left, a + 3 * row_step), near, sum_3)
+                value = factor * value
+            sum_0 = fma(spread(left, a), value, sum_0)
+            sum_1 = fma(spread(left, a + row_step), value, sum_1)
+            sum_2 = fma(spread(left, a + 2 * row_step), value, sum_2)
+            sum_3 = fma(spread(left, a + 3 * row_step), value, sum_3)
             a += inner_step
             b += width
-    add_columns(out, cell, width, sum_0, sum_1, sum_2, sum_3)
-
-
-@borrowing
-def add_columns(out, cell, width, sum_0, sum_1, sum_2, sum_3):
-    """Add four lanes to each of four rows of `out`."""
     store(out, cell, load(out, cell) + sum_0)
     store(out, cell + width, load(out, cell + width) + sum_1)
     store(out, cell + 2 * width, load(out, cell + 2 * width) + sum_2)
@@ -125,8 +117,8 @@ def add_products(left, left_at, steps, right, right_at, right_step, terms, facto
         left_factor = (left, left_at + row * steps[1], steps)
         column = row
         while column < width:
-            is_wide = column + 2 * N_LANES <= width
-            end = column + 2 * N_LANES if is_wide else column + N_LANES
+            is_wide = column + EIGHT <= width
+            end = column + EIGHT if is_wide else column + N_LANES
             first, last = inner_bounds(shape, row, column, end, size)
             right_factor = (right, right_at + column, right_step)
             rest = ((first, last, width), out, first_row + row * width + column)
