@@ -4,7 +4,7 @@ import pytest
 
 from partita.text import views
 from partita.text.fields import parse_field
-from partita.text.views import EACH, VIEWS, find_parts, find_view
+from partita.text.views import EACH, VIEWS, ViewedTexts, find_parts, find_view
 
 
 def tables():
@@ -70,3 +70,18 @@ def test_the_offset_may_be_left_out():
     assert parse_field("FEATS.value:Number[psor]").view == "value:Number[psor]"
     assert parse_field("FORM[1]x") is None
     assert parse_field("%x[0,1]") is None
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [],
+        [""],
+        ["McDonald's", "IBM", "McDonald's", "aaaaaaB", "Ⅷ½", "ǅ", "\ud800a", ""],
+        ["a\nb", "\n", "c"],
+        ["a\n", ""],
+    ],
+)
+@pytest.mark.parametrize("name", ["shape", "pattern", "lower.shape", "suffix2.pattern", "kind"])
+def test_many_texts_are_seen_as_each_by_itself(name, texts):
+    assert list(ViewedTexts(texts).seen_by(name)) == list(map(find_view(name), texts))

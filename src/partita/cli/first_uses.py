@@ -92,7 +92,8 @@ def tagger() -> None:
         unlabelled = WORDS if "entropy_weight" in options else []
         found = pt.Tagger(max_iterations=2, progress=False, **options)
         found.fit(WORDS, TAGS, unlabelled=unlabelled)
-        found.predict(WORDS)
+        # With a word that is new: what views see of such words is a kernel of its own.
+        found.predict([*WORDS, ["mice", "sleep"]])
         found.predict_marginals(WORDS)
 
 

@@ -1,6 +1,7 @@
 """The values of a column as numbers, and what every view sees of them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate, chain, pairwise, repeat
 from threading import Lock
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partita.kernels.features.keys import ABSENT
+from partita.text.affixes import AffixNumbers
 from partita.text.columns import Column
 from partita.text.views import ViewedTexts, find_parts, is_multiple
 
@@ -59,7 +61,8 @@ class ColumnViews:
         self._codes = np.concatenate([empty, *tables.values()]).T.copy()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_later": None}
+        kept = {name: each for name, each in self.__dict__.items() if name != "_affixes"}
+        return {**kept, "_later": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = {**state, "_later": _LaterWords()}
@@ -88,7 +91,14 @@ class ColumnViews:
     def _looked_at(self, words: Sequence[str]) -> Tables:
         """The numbers of each view for words that training did not have."""
         texts = ViewedTexts(words)
-        return {view: self._numbers(view, _seen(view, texts)) for view in self._columns}
+        found: Tables = {**self._affixes.of(texts)}
+        for view in self._columns.keys() - found.keys():
+            found[view] = self._numbers(view, _seen(view, texts))
+        return found
+
+    @cached_property
+    def _affixes(self) -> AffixNumbers:
+        return AffixNumbers(self._value_ids)
 
     def _numbers(self, view: str, seen: Sequence[Any]) -> NDArray[np.int32]:
         known = self._value_ids[view].get

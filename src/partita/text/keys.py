@@ -128,3 +128,38 @@ class KeyTable:
         shift = 64 - n_bits
         lookup_kernels.fill_buckets(self.known, self.numbers, shift, starts, keys, numbers)
         return starts, shift, keys, numbers
+
+
+class JoinedTables:
+    """The tables of several templates, end to end."""
+
+    def __init__(self, combinations: Sequence[Combination], tables: Sequence[KeyTable]) -> None:
+        shifts, firsts = [], []
+        dense, numbers = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
+        starts, keys = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int64)]
+        n_dense = n_starts = n_keys = 0
+        for table in tables:
+            by_key = table.by_key()
+            if by_key is not None:
+                shifts.append(lookup_kernels.DENSE)
+                firsts.append(n_dense)
+                dense.append(by_key)
+                n_dense += len(by_key)
+            else:
+                its_starts, shift, its_keys, its_numbers = table.in_buckets()
+                shifts.append(shift)
+                firsts.append(n_starts)
+                starts.append(its_starts + np.int32(n_keys))
+                keys.append(its_keys)
+                numbers.append(its_numbers)
+                n_starts, n_keys = n_starts + len(its_starts), n_keys + len(its_keys)
+        seen = [each for combination in combinations for each in combination.seen]
+        self.tables = lookup_kernels.Tables(
+            np.array(shifts, dtype=np.int64),
+            np.array(firsts, dtype=np.int64),
+            np.concatenate(dense),
+            np.concatenate(starts),
+            np.concatenate(keys),
+            np.concatenate(numbers),
+            np.concatenate([np.zeros(0, dtype=np.int64), *seen]),
+        )

@@ -32,8 +32,9 @@ A new view is a function here, with `@view`, and a row of the table.
 
 import re
 from collections.abc import Callable, Sequence
+from functools import wraps
 from itertools import groupby, repeat
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 View = Callable[[str], str | None]
 Parts = Callable[[str], list[str]]
@@ -96,6 +97,21 @@ class _Kinds(dict[int, str]):
 KINDS = _Kinds()
 
 
+OF_KINDS: dict[str, Callable[[str], str]] = {}
+"""Views that see the kinds of characters alone, as functions of these kinds."""
+
+
+def of_kinds(function: Callable[[str], str]) -> Callable[[str], str]:
+    """From a function of the kinds of a text's characters to one of the text."""
+    OF_KINDS[function.__name__] = function
+
+    @wraps(function)
+    def of_text(text: str) -> str:
+        return function(text.translate(KINDS))
+
+    return of_text
+
+
 @view()
 def lower(text: str) -> str:
     """The text in lower case."""
@@ -103,23 +119,25 @@ def lower(text: str) -> str:
 
 
 @view()
-def shape(text: str) -> str:
+@of_kinds
+def shape(kinds: str) -> str:
     """X for a capital, x for a small letter, d for a digit, runs shortened; the rest as it is.
 
     >>> shape("McDonald's"), shape("1990-95")
     ("XxXx'x", 'd-d')
     """
-    return "".join(kind for kind, _ in groupby(text.translate(KINDS)))
+    return "".join(kind for kind, _ in groupby(kinds))
 
 
 @view()
-def pattern(text: str) -> str:
+@of_kinds
+def pattern(kinds: str) -> str:
     """`shape` with runs of up to four kept, so that USA and I differ.
 
     >>> pattern("USA"), pattern("Washington")
     ('XXX', 'Xxxxx')
     """
-    return LONG_RUN.sub(lambda run: run[0][:4], text.translate(KINDS))
+    return LONG_RUN.sub(lambda run: run[0][:4], kinds)
 
 
 @view()
@@ -287,6 +305,7 @@ class ViewedTexts:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._beginnings: dict[str, Sequence[str | None]] = {"": texts}
+        self._kinds: dict[str, list[str]] = {}
 
     def seen_by(self, name: str) -> Sequence[str | None]:
         """What a view sees of each text, one thing at most; "" is the text itself."""
@@ -298,7 +317,22 @@ class ViewedTexts:
         texts, (function, arguments) = self._beginnings[before], _named(last)
         if before and None in texts:
             return [None if text is None else function(text, *arguments) for text in texts]
+        if last in OF_KINDS:
+            kinds = self._kinds_of(before)
+            seen = {each: OF_KINDS[last](each) for each in set(kinds)}
+            return list(map(seen.__getitem__, kinds))
         return list(map(function, texts, *map(repeat, arguments)))
+
+    def _kinds_of(self, name: str) -> list[str]:
+        """The kinds of the characters of what a chain sees."""
+        if name not in self._kinds:
+            texts = cast(Sequence[str], self._beginnings[name])
+            # Once for every character that comes, in place of once for each of a text.
+            found = "\n".join(texts).translate(KINDS).split("\n")
+            if len(found) != len(texts):
+                found = [text.translate(KINDS) for text in texts]
+            self._kinds[name] = found
+        return self._kinds[name]
 
 
 def _single(name: str) -> View:
