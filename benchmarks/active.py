@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tagger_data import data_folder
-from benchmarks.timing import Table, write_json
+from benchmarks.timing import Table, show_help, write_json
 from partita import Tagger
 from partita.data.formats import read_sentences
 from partita.estimators.tagging.simulation import Simulation, TaggedCorpus, simulate
@@ -131,4 +131,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

@@ -17,6 +17,7 @@ from benchmarks.timing import (
     best_times,
     dgemm,
     optional,
+    show_help,
     times_ours,
     write_json,
 )
@@ -298,4 +299,5 @@ def main():
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

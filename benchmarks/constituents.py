@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.timing import Table, best_time, optional, write_json
+from benchmarks.timing import Table, best_time, optional, show_help, write_json
 from partita import ConstituencyTree
 
 BATCH = 32
@@ -55,4 +55,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.crfsuite_features import TEMPLATE, plain_names
 from benchmarks.tagger import attribute_names, crfsuite_trainer
 from benchmarks.tagger_data import Task, data_folder, read_chunking, read_parts_of_speech
-from benchmarks.timing import Table, aim, optional, write_json
+from benchmarks.timing import Table, aim, optional, show_help, write_json
 from partita import Tagger
 
 CLOSE, L2 = 1.01, 1.0
@@ -176,4 +176,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

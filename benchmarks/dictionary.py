@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.induction import TaggedCorpus, read
-from benchmarks.timing import Table, write_json
+from benchmarks.timing import Table, show_help, write_json
 from partita import HiddenMarkovTagger
 
 EVERY = 16
@@ -75,4 +75,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

@@ -8,7 +8,7 @@ batches, ragged ones, lists of arrays, and one sentence alone. Run it with `make
 import warnings
 
 from benchmarks.chains import torch_struct_marginals as torch_struct_chains
-from benchmarks.timing import Table, best_time, best_times, times_ours, write_json
+from benchmarks.timing import Table, best_time, best_times, show_help, times_ours, write_json
 from benchmarks.trees import compared, microseconds, numpy_inverse, supar_marginals
 from benchmarks.trees import torch_struct_marginals as torch_struct_trees
 
@@ -133,4 +133,5 @@ def main():
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

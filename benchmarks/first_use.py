@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from benchmarks.timing import Table, write_json
+from benchmarks.timing import Table, show_help, write_json
 
 BEGIN = """
 import time
@@ -74,4 +74,5 @@ def main():
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

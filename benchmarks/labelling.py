@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.tagger_data import data_folder
-from benchmarks.timing import RESULTS, Table, write_json
+from benchmarks.timing import RESULTS, Table, show_help, write_json
 from partita import show
 from partita.data.formats import read_sentences, write_sentences
 from partita.data.sentences import Sentence
@@ -288,4 +288,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

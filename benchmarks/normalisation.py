@@ -10,7 +10,7 @@ from every fourth training sentence.
 import sys
 
 from benchmarks.tagger_data import Task, data_folder, read_chunking, read_parts_of_speech
-from benchmarks.timing import Table, write_json
+from benchmarks.timing import Table, show_help, write_json
 from partita import Tagger
 
 EVERY = 4
@@ -53,4 +53,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.timing import Table, best_time, spread, write_json
+from benchmarks.timing import Table, best_time, show_help, spread, write_json
 from partita import DependencyParser, SpanningTree, samples
 from partita.baselines.spanning_trees import product_by_pairs_of_arcs
 from partita.data.arc_rule import ANY, ROOT, ArcPattern, ArcRule, measured_arc_rules
@@ -441,4 +441,5 @@ def main(quick: bool) -> None:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main("--quick" in sys.argv)

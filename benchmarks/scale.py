@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks.limited_memory import limited
 from benchmarks.peaks import peak_gigabytes
-from benchmarks.timing import RESULTS, Table, aim, best_time, write_json
+from benchmarks.timing import RESULTS, Table, aim, best_time, show_help, write_json
 from partita import DependencyParser, Tagger, samples
 from partita.arrays import FloatArray
 from partita.data import read_sentences
@@ -449,4 +449,5 @@ def with_earlier(tables: list[Table]) -> list[Table]:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

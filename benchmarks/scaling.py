@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from benchmarks.timing import RESULTS, Table, best_times, optional, write_json
+from benchmarks.timing import RESULTS, Table, best_times, optional, show_help, write_json
 
 # isort: split
 import numpy as np
@@ -169,4 +169,5 @@ def main(quick: bool) -> None:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main("--quick" in sys.argv)

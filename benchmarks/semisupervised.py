@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.tagger_data import Sentences, data_folder, number_after
-from benchmarks.timing import Table, spread, write_json
+from benchmarks.timing import Table, show_help, spread, write_json
 from partita import Tagger
 from partita.data.constraints import read_constraints
 from partita.data.formats import read_sentences
@@ -234,4 +234,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.timing import Table, aim, best_times, write_json
+from benchmarks.timing import Table, aim, best_times, show_help, write_json
 
 # isort: split
 import numpy as np
@@ -138,4 +138,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

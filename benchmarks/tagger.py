@@ -31,7 +31,7 @@ from benchmarks.tagger_data import (
     read_chunking,
     read_parts_of_speech,
 )
-from benchmarks.timing import Table, best_time, optional, write_json
+from benchmarks.timing import Table, best_time, optional, show_help, write_json
 from partita import Tagger
 from partita.text.extraction import TemplateFeatures
 from partita.text.words import read_words
@@ -224,4 +224,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

@@ -22,6 +22,13 @@ MOST_OF_A_PRODUCT = 1.7 * 1.25
 within a quarter of them."""
 
 
+def show_help(text: str | None) -> None:
+    """Print what a benchmark says of itself and end, if the command line asks for that."""
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(text)
+        raise SystemExit(0)
+
+
 def best_time(function: Callable[[], Any], repeats: int = 20, seconds: float = 2.0) -> float:
     """Shortest of several runs in seconds, after one that warms up: the machine is noisy."""
     return best_times([function], repeats, seconds)[0]

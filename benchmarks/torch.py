@@ -6,7 +6,7 @@ backward through every library's own classes. Run it with `make bench-torch`.
 
 import warnings
 
-from benchmarks.timing import Table, aim, best_times, optional, write_json
+from benchmarks.timing import Table, aim, best_times, optional, show_help, write_json
 
 # isort: split
 import torch
@@ -158,4 +158,5 @@ def main():
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

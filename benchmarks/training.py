@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.timing import Table, aim, best_times, write_json
+from benchmarks.timing import Table, aim, best_times, show_help, write_json
 from partita.distribution.linear_chain import LinearChain
 from partita.features.chains import tag_features
 from partita.objectives import Constraints, Counts, Entropy, GeneralizedExpectation, Likelihood
@@ -211,4 +211,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()

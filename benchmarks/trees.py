@@ -16,6 +16,7 @@ from benchmarks.timing import (
     best_time,
     best_times,
     optional,
+    show_help,
     times_ours,
     write_json,
 )
@@ -357,4 +358,5 @@ def main():
 
 
 if __name__ == "__main__":
+    show_help(__doc__)
     main()
