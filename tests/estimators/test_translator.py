@@ -10,11 +10,14 @@ import pytest
 from sklearn.base import clone
 
 from partita import Hiero, Itg, Translator
+from partita.estimators.alignment.em import EmCourse
 from partita.estimators.alignment.latent import pair_corpus
 from partita.estimators.alignment.material import read_pairs
 from partita.estimators.base import NotFittedError
+from partita.estimators.groups import Runs
 from partita.estimators.translation import rule_extraction
 from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
+from partita.estimators.translation.pairs import PairsInMemory
 from partita.estimators.translation.rule_extraction import (
     LinkRows,
     RuleLimits,
@@ -25,7 +28,7 @@ from partita.estimators.translation.rule_extraction import (
 from partita.features.base import RepeatedFeatures
 from partita.features.source_rules import SourceRuleFeatures
 from partita.kernels.features import translation as translation_features
-from partita.text.word_vocabulary import Numbered
+from partita.text.word_vocabulary import Numbered, WordVocabulary
 from tests.estimators.small_translation import NOUNS, bitext
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
@@ -489,3 +492,12 @@ def test_rules_for_which_there_is_no_room_come_later(room, monkeypatch):
 
 def test_phrases_without_links():
     assert phrases([], 10) == []
+
+
+def test_pairs_get_numbers_once_for_the_same_words():
+    pairs = PairsInMemory(read_pairs([["la", "maison"], ["la"]], [["the", "house"], ["the"]]))
+    learnt = pairs.directions(EmCourse(1), Runs(progress=False, workers=1)).words
+    first, again = (next(pairs.each(lambda found: found.target, learnt)) for _ in range(2))
+    others = WordVocabulary.learn([["house"]]), WordVocabulary.learn([["house"]])
+    assert first is again
+    assert next(pairs.each(lambda found: found.target, others)).numbers.tolist() == [1, 2, 1]

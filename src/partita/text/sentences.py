@@ -6,6 +6,7 @@ Whatever it is, a sentence has a length, its number of words, once it went throu
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from os import PathLike
 from typing import Any
 
@@ -286,6 +287,18 @@ def read_tokens(
             _check_text(words, sentence, index, may_miss=may_miss)
         found.append(words)
     return found
+
+
+def read_texts(sentences: Iterable[Any]) -> Sequence[Sequence[str]]:
+    """The same to look at: plain lists of text as they are, without a copy of each.
+
+    >>> read_texts([("dogs", "bark")])
+    [('dogs', 'bark')]
+    """
+    found = listed(sentences)
+    if are_token_lists(found) and set(map(type, chain.from_iterable(found))) <= {str}:
+        return found
+    return read_tokens(found)
 
 
 def _check_text(words: Sequence[Any], sentence: Any, index: int, *, may_miss: bool) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from partita.arrays import Array, IntArray
 from partita.kept import kept_array, kept_texts
 from partita.structures.batch import offsets as offsets_of
-from partita.text.sentences import read_tokens
+from partita.text.sentences import read_texts
 from partita.text.views import find_view
 
 NULL = 0
@@ -91,7 +91,7 @@ class WordVocabulary:
         Frequent words come first, words of equal count as they appear: the words that nearly
         every sentence has then lie side by side in tables.
         """
-        written = Counter(chain.from_iterable(read_tokens(sentences)))
+        written = Counter(chain.from_iterable(read_texts(sentences)))
         return cls.counted(written, min_count=min_count, view=view)
 
     @classmethod
@@ -120,7 +120,7 @@ class WordVocabulary:
 
     def encode(self, sentences: Iterable[Any]) -> Numbered:
         """The numbers of the words of sentences; O(words)."""
-        given = read_tokens(sentences)
+        given = read_texts(sentences)
         written = list(chain.from_iterable(given))
         see = _seen(self.view)
         number_of = {word: self._numbers.get(see(word), UNKNOWN) for word in set(written)}

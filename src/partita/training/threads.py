@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
@@ -57,6 +57,28 @@ def in_threads(
         wait(shares)
     found += [share.result() for share in shares]
     return [found[k % n_used][k // n_used] for k in range(len(groups))]
+
+
+def as_free(tasks: Sequence[Callable[[], Any]], *, n_threads: int) -> list[Any]:
+    """What different tasks give, in their order; a thread that is free takes the next one.
+
+    >>> as_free([lambda: 1, lambda: "two"], n_threads=2)
+    [1, 'two']
+    """
+    found: list[Any] = [None] * len(tasks)
+    places = iter(range(len(tasks)))
+
+    def work() -> None:
+        for place in places:
+            found[place] = tasks[place]()
+
+    helpers = Helpers(work, Helpers.possible(n_threads, len(tasks) - 1), n_threads)
+    try:
+        work()
+    finally:
+        helpers.wait()
+    helpers.check()
+    return found
 
 
 class Helpers:

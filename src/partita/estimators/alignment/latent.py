@@ -21,6 +21,7 @@ from partita.estimators.groups import STOCHASTIC, Runs
 from partita.estimators.options import Declared, at_least, beside, declared, option
 from partita.estimators.runs import RunPlan, numbered, run, tell
 from partita.features.base import FeatureMap
+from partita.garbage import unsought
 from partita.kept import kept_number
 from partita.objectives.contrastive import ContrastiveEstimation, Neighbourhoods
 from partita.structures.base import Structures
@@ -36,7 +37,7 @@ EncodedT = TypeVar("EncodedT")
 
 PAIRS_PER_BATCH = 8
 TOGETHER = 8 * PAIRS_PER_BATCH
-"""Pairs that are tried at a time, by as many threads as there are."""
+"""Pairs that a thread tries at a time, if all are to be tried."""
 COVERED = 0.98
 """The share of training pairs whose target is not longer than the longest that is allowed."""
 
@@ -283,10 +284,10 @@ def dealt(n_pairs: int, pairs_per_batch: int = PAIRS_PER_BATCH) -> list[range]:
 
 
 def reachable(
-    family: PairFamily[EncodedT], pairs: PairMaterial, start: int
+    family: PairFamily[EncodedT], pairs: PairMaterial, start: int, most: int = PAIRS_PER_BATCH
 ) -> tuple[list[EncodedT], BoolArray]:
     """The next few pairs, encoded; and which of them have a derivation."""
-    block = slice(start, start + PAIRS_PER_BATCH)
+    block = slice(start, start + most)
     encoded = family.encode(pairs.source[block], pairs.target[block])
     return encoded, family.are_reachable(encoded)
 
@@ -297,17 +298,20 @@ def short_first(lengths: tuple[IntArray, IntArray]) -> IntArray:
     return np.argsort(n * m, kind="stable")
 
 
+@unsought()
 def _reached(
     family: PairFamily[EncodedT], material: PairMaterial, n_threads: int, most: int | None = None
 ) -> tuple[list[EncodedT], PairMaterial]:
     """The pairs that have a derivation, encoded, short ones first; and they themselves."""
-    tried = partial(reachable, family, material)
+    # Who needs all of them tries many at a time, which take less.
+    size = TOGETHER if most is None else PAIRS_PER_BATCH
+    tried = partial(reachable, family, material, most=size)
     pairs: list[EncodedT] = []
     is_reached = np.zeros(len(material), dtype=np.bool_)
-    for start in range(0, len(material), TOGETHER):
+    for start in range(0, len(material), 8 * size):
         if most is not None and is_reached.sum() >= most:
             break
-        starts = range(start, min(start + TOGETHER, len(material)), PAIRS_PER_BATCH)
+        starts = range(start, min(start + 8 * size, len(material)), size)
         for encoded, is_here in in_threads(tried, starts, n_threads=n_threads):
             if most is not None and is_reached.sum() >= most:
                 break

@@ -15,6 +15,7 @@ from partita.grammars.choices import TargetChoices, ranges
 from partita.kept import kept_array, kept_offsets
 from partita.structures.batch import offsets as offsets_of
 from partita.text.word_vocabulary import N_RESERVED, WordVocabulary
+from partita.training.threads import in_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,8 @@ class Proposals:
         tables: tuple[WordTable, WordTable],
         most: int,
         least: float = 0.0,
+        *,
+        n_threads: int = 1,
     ) -> Self:
         """From t(y | x) and t(x | y): at most so many translations of each word.
 
@@ -58,7 +61,7 @@ class Proposals:
         the directions gives a probability of at least `least`; the values are those of
         `PROPOSAL_VALUES`.
         """
-        pairs = _candidates(*tables, most, least)
+        pairs = _candidates(*tables, most, least, n_threads)
         x, y = pairs.T
         values = proposal_values(
             tables[0].probability(x, y),
@@ -131,12 +134,20 @@ def _keys(source: IntArray, target: Array) -> IntArray:
     return np.asarray(source, dtype=np.int64) * 2**32 + target
 
 
-def _candidates(forward: WordTable, backward: WordTable, most: int, least: float) -> IntArray:
+def _candidates(
+    forward: WordTable, backward: WordTable, most: int, least: float, n_threads: int
+) -> IntArray:
     """Pairs (source, target) of real words, at most `most` for each source word, best first."""
     # Twice as many are looked at: what is seventh in one direction may be first in both.
-    (there, p_there), (back, p_back) = (table.best(2 * most) for table in (forward, backward))
-    pairs = np.concatenate([there[p_there >= least], back[p_back >= least][:, ::-1]])
-    pairs = np.unique(pairs[(pairs >= N_RESERVED).all(axis=1)], axis=0)
+    (there, _), (back, _) = in_threads(
+        # Unlikely ones are behind the others, and need not be sorted.
+        lambda table: table.pruned(least).best(2 * most),
+        (forward, backward),
+        n_threads=n_threads,
+    )
+    pairs = np.concatenate([there, back[:, ::-1]])
+    pairs = pairs[(pairs >= N_RESERVED).all(axis=1)]
+    pairs = np.column_stack(np.divmod(np.unique(_keys(*pairs.T)), 2**32))
     score = forward.probability(pairs[:, 0], pairs[:, 1])
     score = score * backward.probability(pairs[:, 1], pairs[:, 0])
     pairs = pairs[np.lexsort((-score, pairs[:, 0]))]

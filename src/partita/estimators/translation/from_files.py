@@ -38,7 +38,7 @@ from partita.estimators.alignment.material import PairCounts, PairMaterial, even
 from partita.estimators.blocks import BlockPasses, cache_folder
 from partita.estimators.groups import Runs
 from partita.estimators.runs import RunPlan, preparing
-from partita.estimators.translation.pairs import counted_words
+from partita.estimators.translation.pairs import NumberedPairs, Vocabularies, counted_words
 from partita.training import Batch
 from partita.training.digests import digest_of_parts
 
@@ -182,15 +182,22 @@ class PairsOfFiles:
 
     def held(self) -> PairMaterial:
         """All of them, in memory."""
-        found = list(self.each(_same))
+        found = list(self._each(_same))
         source, target = (
             tuple(chain.from_iterable(getattr(each, side) for each in found))
             for side in ("source", "target")
         )
         return PairMaterial(source, target, self.counts)
 
-    def each(self, function: Callable[[PairMaterial], Result]) -> Iterator[Result]:
+    def each(
+        self,
+        function: Callable[[NumberedPairs], Result],
+        words: Vocabularies,
+    ) -> Iterator[Result]:
         """What a function says of some pairs at a time, by all workers."""
+        return self._each(_OfNumbered(function, words))
+
+    def _each(self, function: Callable[[PairMaterial], Result]) -> Iterator[Result]:
         return chain.from_iterable(self.passes.each(_OfChunks(function)))
 
     def directions(self, course: EmCourse, runs: Runs) -> LearntDirections:
@@ -234,6 +241,17 @@ class _OfChunks:
 
     def __call__(self, block: PairBlock) -> list[Any]:
         return [self.function(pairs) for pairs in PairReader(full_pairs).chunks(block)]
+
+
+@dataclass(frozen=True)
+class _OfNumbered:
+    """A function of some pairs, whose words get numbers before."""
+
+    function: Callable[[NumberedPairs], Any]
+    words: Vocabularies
+
+    def __call__(self, pairs: PairMaterial) -> Any:
+        return self.function(NumberedPairs(pairs, self.words))
 
 
 class _Reached(NamedTuple):

@@ -17,7 +17,7 @@ from partita.estimators.translation.hiero_model import HieroModel
 from partita.estimators.translation.itg_family import ItgFamily
 from partita.estimators.translation.itg_model import ItgModel
 from partita.estimators.translation.lexicon import LexiconOptions, TranslationLexicon
-from partita.estimators.translation.pairs import TranslationPairs
+from partita.estimators.translation.pairs import NumberedPairs, TranslationPairs, Vocabularies
 from partita.estimators.translation.rule_extraction import (
     LinkRows,
     RuleCounts,
@@ -29,7 +29,6 @@ from partita.estimators.translation.seams import Seams, neighbours
 from partita.estimators.translation.translation_model import TranslationModel
 from partita.features.source_rules import BITS
 from partita.text.extraction import KeyCounts
-from partita.text.word_vocabulary import WordVocabulary
 from partita.training import LBFGS, TrainingResult
 from partita.training.threads import in_threads
 from partita.training.workers import Workers
@@ -103,7 +102,9 @@ class Itg(LatentOptions, TranslationGrammar):
             family, held_out, lambda n_pairs: self.way(runs, family, n_pairs), runs
         )
         return LearntTranslations(
-            ItgModel(family, found.training.weights, _seams(lexicon.target, full)),
+            ItgModel(
+                family, found.training.weights, _seams((lexicon.source, lexicon.target), full)
+            ),
             found.training.after(first),
             found.counts,
         )
@@ -167,7 +168,7 @@ class Hiero(TranslationGrammar):
             counts = counts.plus("n_unreachable", found.counts.n_unreachable)
             counts = counts.plus("n_spare", found.counts.n_spare)
         return LearntTranslations(
-            HieroModel(family, found.training.weights, _seams(rules.target, full)),
+            HieroModel(family, found.training.weights, _seams((rules.source, rules.target), full)),
             found.training.after(first),
             counts,
         )
@@ -178,9 +179,9 @@ class Hiero(TranslationGrammar):
         words, models, training, _ = pairs.directions(course, runs)
         n_threads = Workers.of(runs.workers).n_threads
         limits = RuleLimits(longest_phrase=self.longest_phrase)
-        counter = _RuleCounter(words, models, limits, n_threads)
+        counter = _RuleCounter(models, limits, n_threads)
         rules = HieroRules.of(
-            merged_rules(pairs.each(counter)),
+            merged_rules(pairs.each(counter, words)),
             words,
             (models[0].table, models[1].table),
             n_targets=self.n_targets,
@@ -194,20 +195,19 @@ class Hiero(TranslationGrammar):
 class _RuleCounter:
     """The rules of pairs, by the best alignments of both directions."""
 
-    words: tuple[WordVocabulary, WordVocabulary]
     models: Models
     limits: RuleLimits
     n_threads: int
 
-    def __call__(self, pairs: PairMaterial) -> RuleCounts:
+    def __call__(self, pairs: NumberedPairs) -> RuleCounts:
         """Of some pairs."""
-        numbers = self.words[0].encode(pairs.source), self.words[1].encode(pairs.target)
+        numbers = pairs.source, pairs.target
         forward, backward = in_threads(
             lambda model, one, two: model.best_places(one, two),
             self.models, numbers, numbers[::-1], n_threads=self.n_threads,
         )  # fmt: skip
         links = LinkRows(*grown(forward, backward, numbers[0].offsets, numbers[1].offsets))
-        weights, n_threads = pairs.weights, self.n_threads
+        weights, n_threads = pairs.material.weights, self.n_threads
         return count_rules(*numbers, links, self.limits, weights, n_threads=n_threads)
 
 
@@ -215,16 +215,14 @@ class _RuleCounter:
 class _NeighbourCounter:
     """The neighbouring words of targets."""
 
-    words: WordVocabulary
-
-    def __call__(self, pairs: PairMaterial) -> KeyCounts:
+    def __call__(self, pairs: NumberedPairs) -> KeyCounts:
         """Of some pairs."""
-        return neighbours(self.words.encode(pairs.target), len(self.words))
+        return neighbours(pairs.target, len(pairs.words[1]))
 
 
-def _seams(words: WordVocabulary, pairs: TranslationPairs) -> Seams:
+def _seams(words: Vocabularies, pairs: TranslationPairs) -> Seams:
     """Of all targets, however long."""
-    return Seams.merged(pairs.each(_NeighbourCounter(words)), words)
+    return Seams.merged(pairs.each(_NeighbourCounter(), words), words[1])
 
 
 GrammarName = Literal["itg", "hiero"]

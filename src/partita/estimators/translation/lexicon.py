@@ -10,19 +10,26 @@ import numpy as np
 
 from partita.arrays import Array, IntArray
 from partita.estimators import files
-from partita.estimators.alignment.directed import blocks
 from partita.estimators.alignment.em import EmCourse
 from partita.estimators.alignment.material import PairMaterial
 from partita.estimators.alignment.model1 import WordTable
 from partita.estimators.alignment.proposals import Proposals
 from partita.estimators.groups import Runs
-from partita.estimators.translation.pairs import PairsInMemory, TranslationPairs
+from partita.estimators.translation.pairs import NumberedPairs, PairsInMemory, TranslationPairs
 from partita.features.word_pairs import PROPOSAL_VALUES, logarithms
 from partita.kept import kept_array
 from partita.kernels.bitext import model1
 from partita.text.views import end
-from partita.text.word_vocabulary import N_RESERVED, NULL, UNKNOWN, WordVocabulary
+from partita.text.word_vocabulary import (
+    N_RESERVED,
+    NULL,
+    UNKNOWN,
+    Numbered,
+    WordVocabulary,
+)
 from partita.training import TrainingResult
+from partita.training.threads import in_threads
+from partita.training.workers import Workers
 
 N_CLASSES = 120
 """Frequent source words that are a class of their own; others are known by their ending."""
@@ -30,6 +37,10 @@ N_CLASSES = 120
 LEAST_PROBABILITY = 1e-3
 """Of a translation, in one of the directions. Decoding tries every translation of every word, and
 less likely ones bring nothing; aligners, which know both sides, lose by leaving them out."""
+
+
+PAIRS_AT_ONCE = 1024
+"""Whose lost words a thread looks for; their cells stay in a cache."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +100,12 @@ class TranslationLexicon:
         sides, models, training, _ = pairs.directions(EmCourse(options.n_iterations), runs)
         sizes = len(sides[0]), len(sides[1])
         tables = models[0].table, models[1].table
-        translations = Proposals.learn(sides, tables, options.n_translations, LEAST_PROBABILITY)
+        n_threads = Workers.of(runs.workers).n_threads
+        translations = Proposals.learn(
+            sides, tables, options.n_translations, LEAST_PROBABILITY, n_threads=n_threads
+        )
         anywhere, behind = Counter[int](), Counter[tuple[int, int]]()
-        for found in pairs.each(_InsertionFinder(sides, tables[0])):
+        for found in pairs.each(_InsertionFinder(tables[0], n_threads), sides):
             anywhere.update(found[0])
             behind.update(found[1])
         insertions = np.array(
@@ -167,28 +181,31 @@ class TranslationLexicon:
 class _InsertionFinder:
     """How often each target word is inserted, and behind which source words (0 for none)."""
 
-    words: tuple[WordVocabulary, WordVocabulary]
     forward: WordTable
+    n_threads: int
 
-    def __call__(self, pairs: PairMaterial) -> tuple[Counter[int], Counter[tuple[int, int]]]:
+    def __call__(self, pairs: NumberedPairs) -> tuple[Counter[int], Counter[tuple[int, int]]]:
         """Of some pairs; words are counted as they come, which decides between equals."""
         anywhere, behind = Counter[int](), Counter[tuple[int, int]]()
-        source, target = self.words[0].encode(pairs.source), self.words[1].encode(pairs.target)
-        for x, y in blocks(source, target):
-            partners, words = np.empty((2, len(y.numbers)), dtype=np.int64)
-            count = model1.without_partner(
-                self.forward.cells(x, y),
-                x.numbers,
-                x.offsets,
-                y.numbers,
-                y.offsets,
-                partners,
-                words,
-            )
-            lost = words[:count].tolist()
+        starts = range(0, len(pairs.source), PAIRS_AT_ONCE)
+        some = [
+            [side.between(first, min(first + PAIRS_AT_ONCE, len(side))) for first in starts]
+            for side in (pairs.source, pairs.target)
+        ]
+        for partners, words in in_threads(self._lost, *some, n_threads=self.n_threads):
+            lost = words.tolist()
             anywhere.update(lost)
-            behind.update(zip(partners[:count].tolist(), lost, strict=True))
+            behind.update(zip(partners.tolist(), lost, strict=True))
         return anywhere, behind
+
+    def _lost(self, x: Numbered, y: Numbered) -> tuple[IntArray, IntArray]:
+        """The words that are inserted, and those that each of them is behind."""
+        partners, words = np.empty((2, len(y.numbers)), dtype=np.int64)
+        cells = self.forward.cells(x, y)
+        count = model1.without_partner(
+            cells, x.numbers, x.offsets, y.numbers, y.offsets, partners, words
+        )
+        return partners[:count], words[:count]
 
 
 def _companions(behind: Counter[tuple[int, int]], known: set[int], most: int) -> IntArray:

@@ -1,7 +1,9 @@
 """The pairs that a grammar learns from: in memory, or some of those of files."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import is_
 from typing import Any, Protocol, Self, TypeVar
 
 from partita.arrays import IntArray
@@ -11,9 +13,30 @@ from partita.estimators.alignment.latent import Latent, PairFamily, learn_latent
 from partita.estimators.alignment.material import PairCounts, PairMaterial
 from partita.estimators.groups import Runs
 from partita.estimators.runs import RunPlan, preparing
-from partita.text.word_vocabulary import WordVocabulary
+from partita.garbage import unsought
+from partita.text.word_vocabulary import Numbered, WordVocabulary
 
 Result = TypeVar("Result")
+Vocabularies = tuple[WordVocabulary, WordVocabulary]
+"""Of both sides."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedPairs:
+    """Pairs whose words have numbers; a side gets them when somebody asks."""
+
+    material: PairMaterial
+    words: Vocabularies
+
+    @cached_property
+    def source(self) -> Numbered:
+        """The source sentences."""
+        return self.words[0].encode(self.material.source)
+
+    @cached_property
+    def target(self) -> Numbered:
+        """The target sentences."""
+        return self.words[1].encode(self.material.target)
 
 
 class TranslationPairs(Protocol):
@@ -36,7 +59,9 @@ class TranslationPairs(Protocol):
     def held(self) -> PairMaterial:
         """All of them, in memory."""
 
-    def each(self, function: Callable[[PairMaterial], Result]) -> Iterator[Result]:
+    def each(
+        self, function: Callable[[NumberedPairs], Result], words: Vocabularies
+    ) -> Iterator[Result]:
         """What a function says of some pairs at a time, which together are all, in order."""
 
     def directions(self, course: EmCourse, runs: Runs) -> LearntDirections:
@@ -57,6 +82,8 @@ class PairsInMemory:
     """The pairs themselves, all at a time."""
 
     material: PairMaterial
+    _numbered: list[NumberedPairs] = field(default_factory=list, init=False, repr=False)
+    """The last ones, since numbering takes as long as what is asked of them."""
 
     @property
     def counts(self) -> PairCounts:
@@ -79,15 +106,27 @@ class PairsInMemory:
         """They are."""
         return self.material
 
-    def each(self, function: Callable[[PairMaterial], Result]) -> Iterator[Result]:
+    def each(
+        self, function: Callable[[NumberedPairs], Result], words: Vocabularies
+    ) -> Iterator[Result]:
         """What a function says of all."""
-        yield function(self.material)
+        with unsought():
+            found = function(self.numbered(words))
+        yield found
+
+    def numbered(self, words: Vocabularies) -> NumberedPairs:
+        """All, with the numbers of these words."""
+        if not (self._numbered and all(map(is_, self._numbered[0].words, words))):
+            self._numbered[:] = [NumberedPairs(self.material, words)]
+        return self._numbered[0]
 
     def directions(self, course: EmCourse, runs: Runs) -> LearntDirections:
         """Vocabularies, and generative models of both directions."""
         pairs = self.material
-        words = WordVocabulary.learn(pairs.source), WordVocabulary.learn(pairs.target)
-        numbers = words[0].encode(pairs.source), words[1].encode(pairs.target)
+        with unsought():
+            words = WordVocabulary.learn(pairs.source), WordVocabulary.learn(pairs.target)
+            numbered = self.numbered(words)
+            numbers = numbered.source, numbered.target
         models, training = learn_directions(
             (*numbers, len(words[0]), len(words[1])),
             course,

@@ -13,15 +13,17 @@ from partita.kernels.bitext import rule_extraction as kernels
 from partita.kernels.bitext.hiero_trie import MISSING
 from partita.structures.batch import offsets as offsets_of
 from partita.text.word_vocabulary import Numbered
-from partita.training.threads import in_threads
+from partita.training.threads import as_free
 
 Links = Sequence[tuple[int, int]]
 Side = tuple[int, ...]
 """Words as numbers; -1 and -2 are the nonterminals, in the order of the source."""
 FIRST, SECOND = -1, -2
-PAIRS_AT_ONCE = 128
-"""Pairs whose rules are extracted by one thread before they are counted."""
-ROOM = 2**17
+PAIRS_AT_ONCE = 32
+"""Pairs whose rules a thread extracts at a time."""
+PAIRS_A_ROUND = 8 * PAIRS_AT_ONCE
+"""Pairs whose rules are extracted before those of others are counted."""
+ROOM = 2**15
 """Rules that there is room for at first; usually twice as many as such pairs have."""
 
 
@@ -133,30 +135,27 @@ def count_rules(
 ) -> RuleCounts:
     """In how many pairs of an aligned bitext each rule is; a pair counts its weight, else 1.
 
-    With two threads each numbers one side of some rules, and then finds the next ones of its own.
+    Three rounds of pairs are under way: the rules of one are counted, the sides of those of the
+    next get numbers, and those of the one after are extracted, each by whichever thread is free.
     """
     weights = np.ones(len(source)) if weights is None else np.asarray(weights, dtype=np.float64)
     extraction = _Extraction(source, target, links, limits)
     sources, targets = _Different(limits.most_symbols), _Different(limits.longest_phrase)
-    rules = _Different(2)
-    counts, last_pairs = np.zeros(0), np.zeros(0, dtype=np.int64)
+    rules = _CountedRules(weights)
     found: list[_Extracted] = []
-    for first in range(0, len(source) + 2 * PAIRS_AT_ONCE, 2 * PAIRS_AT_ONCE):
+    numbered: list[tuple[IntArray, ...]] = []
+    for first in range(0, len(source) + 2 * PAIRS_A_ROUND, PAIRS_A_ROUND):
         tasks: list[Callable[[], Any]] = [
             partial(sources.numbers_of, [part.sources for part in found]),
             partial(targets.numbers_of, [part.targets for part in found]),
+            partial(rules.add, numbered),
         ]
-        starts = range(first, min(first + 2 * PAIRS_AT_ONCE, len(source)), PAIRS_AT_ONCE)
+        starts = range(first, min(first + PAIRS_A_ROUND, len(source)), PAIRS_AT_ONCE)
         tasks += [partial(extraction.after, start) for start in starts]
-        left, right, *following = in_threads(lambda task: task(), tasks, n_threads=n_threads)
-        for part, *sides in zip(found, left, right, strict=True):
-            numbers = rules.numbers(np.column_stack(sides).astype(np.int32))
-            if rules.n_rows > len(counts):
-                counts = _longer(counts, 2 * rules.n_rows, 0)
-                last_pairs = _longer(last_pairs, 2 * rules.n_rows, -1)
-            kernels.count(numbers, part.pairs, weights, last_pairs, counts)
+        left, right, _, *following = as_free(tasks, n_threads=n_threads)
+        numbered = list(zip(left, right, (part.pairs for part in found), strict=True))
         found = following
-    return RuleCounts(sources.rows, targets.rows, rules.rows, counts[: rules.n_rows].copy())
+    return RuleCounts(sources.rows, targets.rows, *rules.counted())
 
 
 class _Extracted(NamedTuple):
@@ -248,6 +247,28 @@ class _Different:
         found = np.empty(len(rows), dtype=np.int64)
         self.n_rows = kernels.intern(rows, self._table, self._rows, self.n_rows, found)
         return found
+
+
+class _CountedRules:
+    """Different rules, and in how many pairs each is, times their weights."""
+
+    def __init__(self, weights: FloatArray) -> None:
+        self._weights, self._rules = weights, _Different(2)
+        self._counts, self._last_pairs = np.zeros(0), np.zeros(0, dtype=np.int64)
+
+    def add(self, parts: Iterable[tuple[IntArray, ...]]) -> None:
+        """Those of the next pairs: the numbers of both sides, and the pair of each rule."""
+        for left, right, pairs in parts:
+            numbers = self._rules.numbers(np.column_stack([left, right]).astype(np.int32))
+            n_rules = self._rules.n_rows
+            if n_rules > len(self._counts):
+                self._counts = _longer(self._counts, 2 * n_rules, 0)
+                self._last_pairs = _longer(self._last_pairs, 2 * n_rules, -1)
+            kernels.count(numbers, pairs, self._weights, self._last_pairs, self._counts)
+
+    def counted(self) -> tuple[Array, FloatArray]:
+        """The numbers of the two sides of each rule, and its count."""
+        return self._rules.rows, self._counts[: self._rules.n_rows].copy()
 
 
 def _longer(values: Array, length: int, last: float) -> Array:

@@ -30,6 +30,7 @@ from partita.estimators.translation.long_sentences import cut_sentence
 from partita.estimators.translation.pairs import PairsInMemory, TranslationPairs
 from partita.estimators.translation.translation_model import TranslationModel
 from partita.evaluation.translations import corpus_bleu
+from partita.garbage import unsought
 from partita.structures.batch import whole_number
 from partita.text.sentences import check_sentences, read_tokens
 from partita.training.workers import held
@@ -128,8 +129,9 @@ class Translator(BitextEstimator):
             if target is None:
                 check_sentences(source)
                 raise ValueError("source came without target; expected both, or BitextFiles.")
-            full = read_pairs(source, target, sample_weight=sample_weight).full()
-            pairs = full.short(self.max_words).thinned(self.n_pairs)
+            with unsought():
+                full = read_pairs(source, target, sample_weight=sample_weight).full()
+                pairs = full.short(self.max_words).thinned(self.n_pairs)
             return self._fit_pairs(PairsInMemory(full), PairsInMemory(pairs), held_out)
 
     def _fit_pairs(
