@@ -49,7 +49,7 @@ from partita.kernels.projective.tiles import (
 from partita.kernels.simd.either import all_lanes, doubles, load, n_lanes, room, store
 from partita.kernels.simd.exponential import LOWEST, exponential
 from partita.kernels.simd.lanes import N_LANES, fma, maximum, minimum, select
-from partita.kernels.trees.side_by_side import fill_lanes, total_best
+from partita.kernels.trees.side_by_side import fill_lanes
 from partita.kernels.underflow import SAFE
 
 GROWTH = 6.75
@@ -59,11 +59,11 @@ BAND = 4
 
 @step
 def best_arcs(scores, at, best):
-    """best[m] = max over heads h of scores[h, m], which may be -inf.
+    """best[m] = max over heads h of scores[h, m], which may be -inf; returns the sum of others.
 
-    Counts in each lane the words with a finite score whose weight, beside the best, is lost.
+    And how many words in each lane have a finite score whose weight, beside the best, is lost.
     """
-    n_lost = all_lanes(scores, 0.0)
+    total, n_lost = all_lanes(scores, 0.0), all_lanes(scores, 0.0)
     for modifier in range(0, at.stride, N_LANES):
         highest, lowest = all_lanes(scores, -np.inf), all_lanes(scores, np.inf)
         for row in range(0, (at.n_words + 1) * at.stride, at.stride):
@@ -71,8 +71,9 @@ def best_arcs(scores, at, best):
             highest = maximum(score, highest)
             lowest = minimum(select(score > -np.inf, score, np.inf), lowest)
         store(best, modifier, highest)
+        total = total + select(highest > -np.inf, highest, 0.0)
         n_lost = n_lost + select(lowest - highest < LOWEST, 1.0, all_lanes(scores, 0.0))
-    return n_lost
+    return total, n_lost
 
 
 @step
@@ -423,7 +424,7 @@ def marginals(
         longest = max(longest, n_words[sentence])
     width = layout(longest, single_root).stride
     state = room(kind, place_charts(n_words, order, single_root, kind, is_kept, offsets))
-    rows = room(kind, 4 * width + 2 * N_LANES)
+    rows = room(kind, 4 * width + 3 * N_LANES)
     best, totals, seeds = rows[:width], rows[width : 2 * width], rows[2 * width : 4 * width]
     signs = rows[4 * width :]
     for group in range(len(offsets) - 1):
@@ -432,7 +433,7 @@ def marginals(
         at = layout(n_words[order[end - 1]], single_root)
         charts = state[offsets[group] :]
         fill_lanes(scores, part_offsets, n_words, order, first, at, -np.inf, charts)
-        n_lost = best_arcs(charts, at, best)
+        shift, n_lost = best_arcs(charts, at, best)
         exponentiate(charts, at, best)
         inside(charts, None, at, single_root, totals)
         seed(n_words, order, first, totals, at, seeds)
@@ -441,27 +442,29 @@ def marginals(
         write_arcs(charts, None, at, part_offsets, n_words, order, first, out)
         store(signs, 0, n_lost)
         store(signs, N_LANES, limit)
-        conclude(n_words, order, first, end, best, totals, signs, is_safe, log_partition)
+        store(signs, 2 * N_LANES, shift)
+        conclude(n_words, order, first, end, totals, signs, is_safe, log_partition)
     return state
 
 
 @step
-def conclude(n_words, order, first, end, best, totals, signs, is_safe, log_partition):
-    """Log-partitions of a group, and which are safe by how many weights were lost and the limit."""
-    sums, lost_and_limits, n_each = doubles(totals), doubles(signs), n_lanes(best)
-    bests = doubles(best)
+def conclude(n_words, order, first, end, totals, signs, is_safe, log_partition):
+    """Log-partitions of a group, and which of them are safe.
+
+    By its `signs`: how many weights were lost, the limit, and what was taken out of all trees.
+    """
+    sums, found, n_each = doubles(totals), doubles(signs), n_lanes(totals)
     for index in range(end - first):
         sentence = order[first + index]
         words, safe = n_words[sentence], SAFE
         total = sums[words * n_each + index]
-        if lost_and_limits[index] > 0.0:
+        if found[index] > 0.0:
             safe *= GROWTH ** -float(words)
         is_positive = 0.0 < total < np.inf
-        is_safe[sentence] = is_positive and lost_and_limits[n_each + index] < safe
+        is_safe[sentence] = is_positive and found[n_each + index] < safe
         log_partition[sentence] = -np.inf
         if is_positive:
-            shift = total_best(bests, n_each, words, index)
-            log_partition[sentence] = shift + math.log(total)
+            log_partition[sentence] = found[2 * n_each + index] + math.log(total)
 
 
 @step

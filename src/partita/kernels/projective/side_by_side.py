@@ -88,9 +88,9 @@ def write_arcs(still, moved, at, part_offsets, n_words, order, first, out):
 def write_rows(still, moved, at, batch, first, apart, out):
     """The same, of charts as doubles, whose cells are `apart`."""
     part_offsets, n_words, order = batch
-    n_alike, is_all = n_in_squares(n_words, order, first, apart)
-    for head in range(at.n_words, -1, -1):
-        done = n_alike if head < n_alike else 0
+    n_alike, n_heads, is_all = n_in_squares(n_words, order, first, apart, at)
+    for head in range(n_heads - 1 if is_all else at.n_words, -1, -1):
+        done = n_alike if head < n_heads else 0
         for half in range(0, 0 if is_all else apart, N_LANES):
             start = min(first + half, len(order) - 1)
             lengths = lengths_of(n_words, order, start)

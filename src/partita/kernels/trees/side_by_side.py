@@ -87,18 +87,20 @@ def starts_of_eight(part_offsets, n_words, order, first, head):
 
 
 @borrowing
-def n_in_squares(n_words, order, first, n_sides):
-    """How many arcs, from as many heads, are read and written in squares of eight; 0 for none.
+def n_in_squares(n_words, order, first, n_sides, at):
+    """How many arcs, from how many heads, are read and written in squares of eight; 0 for none.
 
     Those that all eight sentences have, where there are eight side by side, and eight at least.
-    And whether there are no others.
+    And whether there are no others. Where these fill the matrix, its rows are one.
     """
     shortest = longest = n_words[order[first]]
     for index in range(first + 1, min(first + n_sides, len(order))):
         shortest = min(shortest, n_words[order[index]])
         longest = max(longest, n_words[order[index]])
     n_alike = shortest + 1 if n_sides == EIGHT <= shortest + 1 else 0
-    return n_alike, n_alike > longest
+    if n_alike > at.n_words:
+        return n_alike * n_alike, 1, True
+    return n_alike, n_alike, n_alike > longest
 
 
 @step
@@ -110,16 +112,16 @@ def fill_lanes(values, part_offsets, n_words, order, first, at, fill, matrix):
     whole, ends, apart = doubles(matrix), np.empty(n_lanes(matrix)), n_lanes(matrix)
     for index in range(apart):
         ends[index] = n_words[order[min(first + index, len(order) - 1)]]
-    n_alike, is_all = n_in_squares(n_words, order, first, apart)
+    n_alike, n_heads, is_all = n_in_squares(n_words, order, first, apart, at)
     for head in range(at.n_words + 1):
-        row, done = head * (at.n_words + 1) * apart, n_alike if head < n_alike else 0
+        row, done = head * (at.n_words + 1) * apart, n_alike if head < n_heads else 0
         if done > 0:
             rows = starts_of_eight(part_offsets, n_words, order, first, head)
             for j in range(0, done, EIGHT):
                 square = min(j, done - EIGHT)
                 load_square(values, rows, square, whole, row + square * apart, apart)
         if is_all:
-            for j in range(done, at.n_words + 1):
+            for j in range(done if n_heads > 1 else at.n_words + 1, at.n_words + 1):
                 store_eight(whole, row + j * apart, all_eight(fill))
             store_eight(whole, row, all_eight(fill))
             store_eight(whole, row + head * apart, all_eight(fill))
