@@ -6,6 +6,7 @@ repeats the last, so that it can be treated as if it were there. Messages lie in
 """
 
 from partita.kernels.jit import borrowing, lent, pasted
+from partita.kernels.simd.any_lanes import gather, scatter
 from partita.kernels.simd.eight import (
     EIGHT,
     halves,
@@ -14,7 +15,12 @@ from partita.kernels.simd.eight import (
     store_eight,
     transpose_eight,
 )
-from partita.kernels.simd.lanes import N_LANES, broadcast, gather, load, scatter, select
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    broadcast,
+    load,
+    select,
+)
 from partita.kernels.simd.prefetch import prefetch
 from partita.kernels.simd.small_matrix import highest_lane
 

@@ -10,11 +10,17 @@ that of its longest sentence, rounded up so that spans can be computed in tiles 
 from typing import NamedTuple
 
 from partita.kernels.jit import borrowing, pasted, step
+from partita.kernels.simd.any_lanes import scatter
 from partita.kernels.simd.eight import EIGHT, load_eight
 from partita.kernels.simd.eight_rows import write_square
 from partita.kernels.simd.either import doubles, n_lanes
 from partita.kernels.simd.four_rows import write_four
-from partita.kernels.simd.lanes import N_LANES, broadcast, fma, load, scatter
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    broadcast,
+    fma,
+    load,
+)
 from partita.kernels.trees.side_by_side import (
     cells_of,
     lengths_of,

@@ -15,8 +15,16 @@ import numpy as np
 
 from partita.kernels.jit import borrowing, lent
 from partita.kernels.segments.rows import cell_of, fill
+from partita.kernels.simd.any_lanes import gather
 from partita.kernels.simd.eight import EIGHT, load_eight, store_eight
-from partita.kernels.simd.lanes import N_LANES, broadcast, exponential, gather, load, maximum, store
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    broadcast,
+    exponential,
+    load,
+    maximum,
+    store,
+)
 from partita.kernels.simd.small_matrix import top
 
 FAR = 64.0

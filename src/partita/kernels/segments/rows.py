@@ -8,7 +8,12 @@ whole lanes, and the numbers without a tag mean nothing, or are zeros where it i
 import numpy as np
 
 from partita.kernels.jit import inlined, kernel, pasted, step
-from partita.kernels.simd.lanes import N_LANES, gather, load, store
+from partita.kernels.simd.any_lanes import gather
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    load,
+    store,
+)
 from partita.kernels.simd.partial import store_some
 from partita.kernels.simd.small_matrix import largest, weights
 

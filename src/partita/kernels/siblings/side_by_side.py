@@ -10,15 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from partita.kernels.jit import pasted, step
+from partita.kernels.simd.any_lanes import gather, scatter
 from partita.kernels.simd.exponential import LOWEST, exponential
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
     fma,
-    gather,
     load,
     maximum,
-    scatter,
     select,
     store,
 )

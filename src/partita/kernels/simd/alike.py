@@ -71,7 +71,7 @@ define(all_like, _emit_all, [signature(kind, kind, types.float64) for kind in _K
 @type_callable(load_like)
 def _type_load(context):
     def typer(value, array, index):
-        eight.check_array(array)
+        lanes.check_array(array)
         return value if value in _KINDS and isinstance(index, types.Integer) else None
 
     return typer
@@ -80,7 +80,7 @@ def _type_load(context):
 @type_callable(store_like)
 def _type_store(context):
     def typer(array, index, value):
-        eight.check_array(array)
+        lanes.check_array(array)
         accepted = value in _KINDS and isinstance(index, types.Integer) and array.mutable
         return types.void if accepted else None
 
@@ -88,7 +88,7 @@ def _type_store(context):
 
 
 def _address(context, builder, array_type, array, index_type, index, kind):
-    address = eight.address_of(context, builder, array_type, array, index_type, index)
+    address = lanes.address_of(context, builder, array_type, array, index_type, index)
     return builder.bitcast(address, _KINDS[kind][0].as_pointer())
 
 

@@ -11,13 +11,20 @@ from itertools import product
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.errors import NumbaTypeError
 from numba.core.typing.templates import signature
 from numba.extending import lower_builtin, models, register_model, type_callable
 
 from partita.kernels.jit import step
 from partita.kernels.simd.exponential import define, emit_fma, emit_scale, exponential, fma, scale
-from partita.kernels.simd.lanes import LANES, N_LANES, maximum, minimum, select
+from partita.kernels.simd.lanes import (
+    LANES,
+    N_LANES,
+    address_of,
+    check_array,
+    maximum,
+    minimum,
+    select,
+)
 
 __all__ = [
     "EIGHT",
@@ -226,20 +233,6 @@ def _lower_transpose(context, builder, signature, rows):
 
 _MEMORY = {types.float64: (_DOUBLES, 8), types.float32: (ir.VectorType(ir.FloatType(), EIGHT), 4)}
 """Eight numbers of an array as LLVM sees them, and where they may begin."""
-
-
-def check_array(array, kinds=(types.float64,)):
-    """Refuse what lanes cannot be read from: arrays of other kinds of numbers, or with gaps."""
-    if not isinstance(array, types.Array) or array.dtype not in kinds or array.layout != "C":
-        raise NumbaTypeError(
-            f"Lanes cannot be read from or written to {array}; expected a C-contiguous float64 "
-            "array. Pass np.ascontiguousarray(array, dtype=np.float64) to the kernel."
-        )
-
-
-def address_of(context, builder, array_type, array, index_type, index):
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.gep(data, [context.cast(builder, index, index_type, types.intp)])
 
 
 @type_callable(spread_eight)

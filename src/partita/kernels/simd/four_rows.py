@@ -5,7 +5,12 @@ would take sixteen loads and twelve instructions. Rows may be of single precisio
 """
 
 from partita.kernels.jit import borrowing
-from partita.kernels.simd.lanes import load, load_any, store, store_any, transpose
+from partita.kernels.simd.any_lanes import load_any, store_any
+from partita.kernels.simd.lanes import (
+    load,
+    store,
+    transpose,
+)
 
 
 @borrowing

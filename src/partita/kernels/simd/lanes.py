@@ -29,19 +29,14 @@ __all__ = [
     "broadcast",
     "exponential",
     "fma",
-    "gather",
     "lane",
     "load",
-    "load_any",
     "maximum",
     "minimum",
-    "scatter",
     "select",
     "spread",
     "square_root",
     "store",
-    "store_any",
-    "store_single",
     "total",
     "transpose",
 ]
@@ -62,39 +57,8 @@ def spread(array, index):
     return broadcast(array.reshape(-1)[index])
 
 
-def gather(array, places):
-    """The numbers of a C-contiguous array at four flat positions, a tuple; unchecked.
-
-    As doubles, also where the array is of single precision.
-    """
-    return array.reshape(-1)[np.array(places)].astype(np.float64)
-
-
-def scatter(array, places, value):
-    """Write lanes to four flat positions of a C-contiguous array, a tuple; unchecked.
-
-    Each is rounded where the array is of single precision.
-    """
-    array.reshape(-1)[np.array(places)] = value
-
-
 def store(array, index, value):
     """Write lanes to a C-contiguous array from flat position `index` on, unchecked."""
-    array.reshape(-1)[index : index + N_LANES] = value
-
-
-def load_any(array, index):
-    """As `load`, also from an array of single precision, each number as the double that it is."""
-    return array.reshape(-1)[index : index + N_LANES].astype(np.float64)
-
-
-def store_single(array, index, value):
-    """As `store`, to an array of single precision, each number rounded."""
-    array.reshape(-1)[index : index + N_LANES] = value
-
-
-def store_any(array, index, value):
-    """As `store`, also to an array of single precision, where each number is rounded."""
     array.reshape(-1)[index : index + N_LANES] = value
 
 
@@ -276,15 +240,17 @@ def _lower_transpose(context, builder, signature, rows):
 # Memory.
 
 
-def _check_array(array):
-    if not isinstance(array, types.Array) or array.dtype != types.float64 or array.layout != "C":
+def check_array(array, kinds=(types.float64,)):
+    """Refuse what lanes cannot be read from: arrays of other kinds of numbers, or with gaps."""
+    if not isinstance(array, types.Array) or array.dtype not in kinds or array.layout != "C":
         raise NumbaTypeError(
             f"Lanes cannot be read from or written to {array}; expected a C-contiguous float64 "
             "array. Pass np.ascontiguousarray(array, dtype=np.float64) to the kernel."
         )
 
 
-def _address(context, builder, array_type, array, index_type, index):
+def address_of(context, builder, array_type, array, index_type, index):
+    """Where a number of an array lies."""
     data = context.make_array(array_type)(context, builder, array).data
     position = context.cast(builder, index, index_type, types.intp)
     return builder.gep(data, [position])
@@ -294,7 +260,7 @@ def _address(context, builder, array_type, array, index_type, index):
 @type_callable(load)
 def _type_load(context):
     def typer(array, index):
-        _check_array(array)
+        check_array(array)
         return LANES if isinstance(index, types.Integer) else None
 
     return typer
@@ -303,21 +269,21 @@ def _type_load(context):
 @lower_builtin(load, types.Array, types.Integer)
 def _lower_load(context, builder, signature, arguments):
     (array_type, index_type), (array, index) = signature.args, arguments
-    address = _address(context, builder, array_type, array, index_type, index)
+    address = address_of(context, builder, array_type, array, index_type, index)
     return builder.load(builder.bitcast(address, _DOUBLES.as_pointer()), align=8)
 
 
 @lower_builtin(spread, types.Array, types.Integer)
 def _lower_spread(context, builder, signature, arguments):
     (array_type, index_type), (array, index) = signature.args, arguments
-    address = _address(context, builder, array_type, array, index_type, index)
+    address = address_of(context, builder, array_type, array, index_type, index)
     return _spread(builder, builder.load(address))
 
 
 @type_callable(store)
 def _type_store(context):
     def typer(array, index, value):
-        _check_array(array)
+        check_array(array)
         accepted = isinstance(index, types.Integer) and value is LANES and array.mutable
         return types.void if accepted else None
 
@@ -327,121 +293,6 @@ def _type_store(context):
 @lower_builtin(store, types.Array, types.Integer, LanesType)
 def _lower_store(context, builder, signature, arguments):
     (array_type, index_type, _), (array, index, value) = signature.args, arguments
-    address = _address(context, builder, array_type, array, index_type, index)
+    address = address_of(context, builder, array_type, array, index_type, index)
     builder.store(value, builder.bitcast(address, _DOUBLES.as_pointer()), align=8)
-    return context.get_dummy_value()
-
-
-_SINGLES = ir.VectorType(ir.FloatType(), N_LANES)
-
-
-def _is_single(array):
-    return isinstance(array, types.Array) and array.dtype == types.float32 and array.layout == "C"
-
-
-def _check_any(array):
-    if not _is_single(array):
-        _check_array(array)
-
-
-@type_callable(load_any)
-def _type_load_any(context):
-    def typer(array, index):
-        _check_any(array)
-        return LANES if isinstance(index, types.Integer) else None
-
-    return typer
-
-
-@type_callable(store_any)
-def _type_store_any(context):
-    def typer(array, index, value):
-        _check_any(array)
-        accepted = isinstance(index, types.Integer) and value is LANES and array.mutable
-        return types.void if accepted else None
-
-    return typer
-
-
-@type_callable(store_single)
-def _type_store_single(context):
-    def typer(array, index, value):
-        accepted = _is_single(array) and isinstance(index, types.Integer) and value is LANES
-        return types.void if accepted and array.mutable else None
-
-    return typer
-
-
-@lower_builtin(load_any, types.Array, types.Integer)
-def _lower_load_any(context, builder, signature, arguments):
-    (array_type, index_type), (array, index) = signature.args, arguments
-    if array_type.dtype == types.float64:
-        return _lower_load(context, builder, signature, arguments)
-    address = _address(context, builder, array_type, array, index_type, index)
-    value = builder.load(builder.bitcast(address, _SINGLES.as_pointer()), align=4)
-    return builder.fpext(value, _DOUBLES)
-
-
-@lower_builtin(store_any, types.Array, types.Integer, LanesType)
-@lower_builtin(store_single, types.Array, types.Integer, LanesType)
-def _lower_store_any(context, builder, signature, arguments):
-    (array_type, index_type, _), (array, index, value) = signature.args, arguments
-    if array_type.dtype == types.float64:
-        return _lower_store(context, builder, signature, arguments)
-    address = _address(context, builder, array_type, array, index_type, index)
-    rounded = builder.fptrunc(value, _SINGLES)
-    builder.store(rounded, builder.bitcast(address, _SINGLES.as_pointer()), align=4)
-    return context.get_dummy_value()
-
-
-@type_callable(gather)
-def _type_gather(context):
-    def typer(array, places):
-        _check_any(array)
-        return LANES if _is_places(places) else None
-
-    return typer
-
-
-@type_callable(scatter)
-def _type_scatter(context):
-    def typer(array, places, value):
-        _check_any(array)
-        accepted = _is_places(places) and value is LANES and array.mutable
-        return types.void if accepted else None
-
-    return typer
-
-
-def _is_places(places):
-    return isinstance(places, types.UniTuple) and len(places) == N_LANES
-
-
-def _addresses(context, builder, array_type, array, places_type, places):
-    for k in range(N_LANES):
-        place = builder.extract_value(places, k)
-        yield k, _address(context, builder, array_type, array, places_type.dtype, place)
-
-
-@lower_builtin(gather, types.Array, types.UniTuple)
-def _lower_gather(context, builder, signature, arguments):
-    (array_type, places_type), (array, places) = signature.args, arguments
-    value, index = ir.Constant(_DOUBLES, ir.Undefined), ir.IntType(32)
-    for k, address in _addresses(context, builder, array_type, array, places_type, places):
-        number = builder.load(address)
-        if array_type.dtype == types.float32:
-            number = builder.fpext(number, ir.DoubleType())
-        value = builder.insert_element(value, number, index(k))
-    return value
-
-
-@lower_builtin(scatter, types.Array, types.UniTuple, LanesType)
-def _lower_scatter(context, builder, signature, arguments):
-    (array_type, places_type, _), (array, places, value) = signature.args, arguments
-    index = ir.IntType(32)
-    for k, address in _addresses(context, builder, array_type, array, places_type, places):
-        number = builder.extract_element(value, index(k))
-        if array_type.dtype == types.float32:
-            number = builder.fptrunc(number, ir.FloatType())
-        builder.store(number, address)
     return context.get_dummy_value()

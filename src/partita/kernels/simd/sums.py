@@ -21,16 +21,22 @@ from partita.kernels.simd.eight import (
     EIGHT,
     WIDE,
     EightType,
-    address_of,
     all_eight,
-    check_array,
     load_eight,
     spread,
     spread_eight,
     store_eight,
 )
 from partita.kernels.simd.exponential import define, emit_fma, fma
-from partita.kernels.simd.lanes import LANES, N_LANES, broadcast, load, store
+from partita.kernels.simd.lanes import (
+    LANES,
+    N_LANES,
+    address_of,
+    broadcast,
+    check_array,
+    load,
+    store,
+)
 
 
 def _is_long():

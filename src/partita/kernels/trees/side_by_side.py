@@ -11,12 +11,18 @@ import numpy as np
 
 from partita.kernels.jit import borrowing, pasted, step
 from partita.kernels.simd import lanes
+from partita.kernels.simd.any_lanes import gather, scatter
 from partita.kernels.simd.eight import EIGHT, all_eight, store_eight
 from partita.kernels.simd.eight_rows import load_square
 from partita.kernels.simd.either import all_lanes, doubles, load, n_lanes, store
 from partita.kernels.simd.exponential import LOWEST, exponential
 from partita.kernels.simd.four_rows import load_four, store_four
-from partita.kernels.simd.lanes import N_LANES, broadcast, gather, maximum, scatter, select
+from partita.kernels.simd.lanes import (
+    N_LANES,
+    broadcast,
+    maximum,
+    select,
+)
 
 
 @borrowing

@@ -18,11 +18,11 @@ import numpy as np
 from partita.arrays import Array
 from partita.kernels.jit import borrowing, kernel
 from partita.kernels.simd.alike import all_like, load_like, store_like
+from partita.kernels.simd.any_lanes import load_any
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
     load,
-    load_any,
     maximum,
     select,
     square_root,

@@ -6,14 +6,13 @@ Sums are taken in lanes, in an order that depends on nothing but the stretch.
 import numpy as np
 
 from partita.kernels.jit import inlined, kernel
+from partita.kernels.simd.any_lanes import load_any, store_any
 from partita.kernels.simd.lanes import (
     N_LANES,
     broadcast,
     fma,
     load,
-    load_any,
     store,
-    store_single,
     total,
 )
 
@@ -127,7 +126,7 @@ def note_step(length, direction, start, end, out):
     lengths = broadcast(length)
     j = start
     while j + N_LANES <= end:
-        store_single(out, j, lengths * load(direction, j))
+        store_any(out, j, lengths * load(direction, j))
         j += N_LANES
     while j < end:
         out[j] = length * direction[j]
@@ -139,7 +138,7 @@ def note_change(left, right, start, end, out):
     """out_j = left_j - right_j, rounded to single precision."""
     j = start
     while j + N_LANES <= end:
-        store_single(out, j, load(left, j) - load(right, j))
+        store_any(out, j, load(left, j) - load(right, j))
         j += N_LANES
     while j < end:
         out[j] = left[j] - right[j]
@@ -176,7 +175,7 @@ def convert(row, numerator, denominator, start, end):
     j = start
     while j + N_LANES <= end:
         ratio = load(numerator, j) / load(denominator, j)
-        store_single(row, j, load_any(row, j) * ratio)
+        store_any(row, j, load_any(row, j) * ratio)
         j += N_LANES
     while j < end:
         row[j] = row[j] * (numerator[j] / denominator[j])
