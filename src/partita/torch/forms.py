@@ -63,16 +63,13 @@ def as_array(tensor: torch.Tensor, leaf: Leaf | None = None) -> FloatArray:
     `leaf` is the place of the tensor where that is known.
     """
     try:
-        if (leaf is SINGLE or is_single(tensor)) and not tensor.is_neg():
+        if leaf is SINGLE or is_single(tensor):
             # Nearly always; each call of a tensor takes a good part of a microsecond.
-            single: FloatArray = tensor.detach().numpy()
+            single: FloatArray = tensor.numpy(force=True)
             return single
         if tensor.is_complex():
             raise TypeError("its numbers are complex")
-        tensor = tensor.detach().resolve_neg()
-        # Single precision becomes double as it is copied; one more pass would take as long.
-        real = tensor if is_single(tensor) else tensor.to("cpu", torch.float64)
-        array: FloatArray = real.numpy()
+        array: FloatArray = tensor.detach().resolve_neg().to("cpu", torch.float64).numpy()
     except (RuntimeError, TypeError) as error:
         raise ValueError(
             f"a tensor of {tensor.dtype} ({tensor.layout}) on {tensor.device} came that holds no "

@@ -9,16 +9,16 @@ in the batch; with one such axis, or none, there is one run a sentence.
 import numpy as np
 
 from partita.kernels.jit import borrowing, inlined, kernel, pasted
-from partita.kernels.simd.eight import (
-    EIGHT,
-    all_eight,
-    halves,
-    load_eight,
+from partita.kernels.simd.lanes import N_LANES, broadcast, load, store
+from partita.kernels.simd.registers import (
+    all_whole,
+    lane,
+    load_whole,
     maximum,
+    n_whole,
     select,
-    store_eight,
+    store_whole,
 )
-from partita.kernels.simd.lanes import N_LANES, broadcast, lane, load, store, total
 
 
 @inlined
@@ -33,14 +33,15 @@ def power(base, exponent):
 @borrowing
 def copy_cells(source, start, target, first, n_cells):
     """Copy cells as they are; what is left over at the end, together with some before it."""
-    if n_cells < EIGHT:
+    n_each = n_whole(target)
+    if n_cells < n_each:
         for cell in range(n_cells):
             target[first + cell] = source[start + cell]
         return
-    last = n_cells - EIGHT
-    for cell in range(0, last, EIGHT):
-        store_eight(target, first + cell, load_eight(source, start + cell))
-    store_eight(target, first + last, load_eight(source, start + last))
+    last = n_cells - n_each
+    for cell in range(0, last, n_each):
+        store_whole(target, first + cell, load_whole(target, source, start + cell))
+    store_whole(target, first + last, load_whole(target, source, start + last))
 
 
 @borrowing
@@ -51,20 +52,20 @@ def copy_scores(source, start, target, first, n_cells, seen):
     of the finite ones, each in lanes; it costs next to nothing beside the memory that is read
     anyway.
     """
-    odd, most = seen
-    if n_cells < EIGHT:
+    (odd, most), n_each = seen, n_whole(target)
+    if n_cells < n_each:
         for cell in range(n_cells):
             value = source[start + cell]
             target[first + cell] = value
-            odd, most = look(all_eight(value), odd, most)
+            odd, most = look(all_whole(target, value), odd, most)
         return odd, most
-    last = n_cells - EIGHT
-    for cell in range(0, last, EIGHT):
-        values = load_eight(source, start + cell)
-        store_eight(target, first + cell, values)
+    last = n_cells - n_each
+    for cell in range(0, last, n_each):
+        values = load_whole(target, source, start + cell)
+        store_whole(target, first + cell, values)
         odd, most = look(values, odd, most)
-    values = load_eight(source, start + last)
-    store_eight(target, first + last, values)
+    values = load_whole(target, source, start + last)
+    store_whole(target, first + last, values)
     return look(values, odd, most)
 
 
@@ -80,19 +81,19 @@ def look(values, odd, most):
 
 
 @inlined
-def nothing_seen():
+def nothing_seen(target):
     """For `copy_scores` to begin with."""
-    return all_eight(0.0), all_eight(0.0)
+    return all_whole(target, 0.0), all_whole(target, 0.0)
 
 
 @inlined
-def summary(seen):
+def summary(target, seen):
     """Whether some are neither finite nor -inf; the largest absolute value of the finite ones."""
-    (odd_1, odd_2), (most_1, most_2) = halves(seen[0]), halves(seen[1])
-    sizes, largest = maximum(most_1, most_2), 0.0
-    for index in range(N_LANES):
-        largest = max(largest, lane(sizes, index))
-    return total(odd_1 + odd_2) > 0.0, largest
+    odd, largest = 0.0, 0.0
+    for index in range(n_whole(target)):
+        odd = max(odd, float(lane(seen[0], index)))
+        largest = max(largest, float(lane(seen[1], index)))
+    return odd > 0.0, largest
 
 
 END_TO_END = -1
@@ -106,7 +107,7 @@ def gather(batch, stride, width, n_axes, extra, inner, n_words, starts, out):
     Sentences lie `stride` cells apart; with a stride of 0 they all get the same cells. Returns
     whether some are neither finite nor -inf, and the largest absolute value of the finite ones.
     """
-    seen, end = nothing_seen(), 0
+    seen, end = nothing_seen(out), 0
     for sentence in range(len(n_words)):
         side = n_words[sentence] + extra
         n_runs = power(side, max(n_axes - 1, 0))
@@ -127,13 +128,13 @@ def gather(batch, stride, width, n_axes, extra, inner, n_words, starts, out):
                 row = index // side * width + index % side
             seen = copy_scores(batch, source + row * width * inner, out, to, run, seen)
             to += run
-    return summary(seen)
+    return summary(out, seen)
 
 
 @kernel
 def copy(source, out):
     """Copy all of it; returns whether some are neither finite nor -inf; the largest of others."""
-    return summary(copy_scores(source, 0, out, 0, len(out), nothing_seen()))
+    return summary(out, copy_scores(source, 0, out, 0, len(out), nothing_seen(out)))
 
 
 @kernel
