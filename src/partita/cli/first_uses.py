@@ -8,6 +8,7 @@ import numpy as np
 import partita as pt
 from partita.cli.compile import DONE
 from partita.distribution.base import Distribution
+from partita.structures.slopes import single_slopes
 
 WORDS = [["the", "dog", "sees", "a", "cat"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
 TAGS = [["D", "N", "V", "D", "N"], ["D", "N", "V"], ["N", "V"]]
@@ -56,8 +57,17 @@ def trees(kind: "type[pt.ProjectiveTree] | type[pt.SpanningTree]") -> None:
     for single_root in (False, True):
         ask(kind(rng.normal(size=(6, 6)), single_root=single_root))
     # Sentences of a batch are computed side by side, four or eight, one alone by itself.
-    ask(kind(rng.normal(size=(2, 6, 6)), n_words=[5, 3]))
-    ask(kind(rng.normal(size=(8, 6, 6))))
+    for arcs, n_words in (
+        (rng.normal(size=(2, 6, 6)), [5, 3]),
+        (rng.normal(size=(8, 6, 6)), None),
+    ):
+        ask(kind(arcs, n_words=n_words))
+        # Those of networks, and the way back of their gradients.
+        p = kind(arcs.astype(np.float32), n_words=n_words)
+        p.infer_single()
+        marginals = p.take_single_marginals()
+        if marginals is not None:
+            single_slopes(p.structures, p._form, marginals, np.ones(len(arcs)))
 
 
 def siblings() -> None:
