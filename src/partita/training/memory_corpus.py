@@ -25,7 +25,7 @@ from partita.training.summation import (
     total,
 )
 from partita.training.support import BatchColumns, Support, find_support
-from partita.training.tagged_batches import ENOUGH, AnyBatch, TaggedBatch
+from partita.training.tagged_batches import ENOUGH, AnyBatch, TaggedBatch, TaggedBatches
 from partita.training.threads import in_threads, n_cores
 from partita.training.turns import sum_in_turn
 from partita.training.whole_shards import are_enough, are_tagged, sum_whole_shards
@@ -115,7 +115,8 @@ class MemoryCorpus(Corpus):
         """The batches, those as `TaggedBatch` for which there is that way."""
         if isinstance(self.batches, StoredBatches) or len(self.batches) < ENOUGH:
             return self.batches
-        return [TaggedBatch.of(batch, self.terms) for batch in self.batches]
+        found = [TaggedBatch.of(batch, self.terms) for batch in self.batches]
+        return TaggedBatches.of(found) or found
 
     @cached_property
     def _no_pairs(self) -> IntArray:

@@ -5,6 +5,7 @@ What Python does for each batch takes as long as a third of the work, and thread
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from partita.objectives.evidence import Evidence
 from partita.objectives.likelihood import Likelihood
 from partita.objectives.targets import Counts
 from partita.structures.chains import Chains
+from partita.training.addressed import Addressed
 from partita.training.batches import Batch
 
 ENOUGH = 8
@@ -113,24 +115,69 @@ class TaggedBatch:
         adds: bool,
     ) -> dict[str, FloatArray] | None:
         """Statistics, with the gradient by the scores in `room`; None where the kernel gave up."""
-        has_target, has_entropy = self.likelihood in objectives, self.entropy in objectives
-        slope = self.sign * float(slopes[self.likelihood][0]) if has_target else 0.0
-        statistics: dict[str, FloatArray] = {}
+        has_target, slope, has_entropy, of_entropy = self.slopes_in(objectives, slopes)
+        entropies = None
         if has_entropy:
-            both = kernels.Slopes(has_target, slope, float(slopes[self.entropy][0]))
+            both = kernels.Slopes(bool(has_target), slope, of_entropy)
             if not kernels.learn_with_entropy(self.tagged, adds, weights, both, room, out):
                 return None
-            entropies = room.entropies[: self.batch.structures.n_sentences]
-            # As `distribution.entropies`: rounding may leave less than nothing.
-            statistics[self.entropy] = np.maximum(entropies, 0.0).sum(keepdims=True)
+            entropies = room.entropies[: self.n_sentences]
         elif not has_target or not kernels.learn(
             self.tagged, True, adds, weights, slope, room, out
         ):
             return None
-        if has_target:
-            losses = self.sign * losses_of(self.tagged, room)
-            statistics[self.likelihood] = losses.sum(keepdims=True)
+        return self.statistics(objectives, losses_of(self.tagged, room), entropies)
+
+    @property
+    def n_sentences(self) -> int:
+        """How many it has."""
+        return self.batch.structures.n_sentences
+
+    def slopes_in(
+        self, objectives: Mapping[str, Objective], slopes: Mapping[str, FloatArray]
+    ) -> tuple[float, float, float, float]:
+        """Whether there are tags to learn from, that slope; likewise of the entropy."""
+        has_target, has_entropy = self.likelihood in objectives, self.entropy in objectives
+        return (
+            float(has_target),
+            self.sign * float(slopes[self.likelihood][0]) if has_target else 0.0,
+            float(has_entropy),
+            float(slopes[self.entropy][0]) if has_entropy else 0.0,
+        )
+
+    def statistics(
+        self,
+        objectives: Mapping[str, Objective],
+        losses: FloatArray,
+        entropies: FloatArray | None,
+    ) -> dict[str, FloatArray]:
+        """Of the terms that are wanted, from what a kernel found for each sentence."""
+        statistics: dict[str, FloatArray] = {}
+        if self.entropy in objectives:
+            assert entropies is not None
+            # As `distribution.entropies`: rounding may leave less than nothing.
+            statistics[self.entropy] = np.maximum(entropies, 0.0).sum(keepdims=True)
+        if self.likelihood in objectives:
+            statistics[self.likelihood] = (self.sign * losses).sum(keepdims=True)
         return statistics
+
+
+class TaggedBatches(list[TaggedBatch]):
+    """All batches of a corpus, if all of them are such, with equal numbers of tags and weights."""
+
+    @classmethod
+    def of(cls, batches: Sequence["TaggedBatch | Batch"]) -> "TaggedBatches | None":
+        """None if they are not."""
+        tagged = [batch for batch in batches if isinstance(batch, TaggedBatch)]
+        numbers = {
+            (each.tagged.n_tags, each.tagged.first_pair, each.tagged.first_table) for each in tagged
+        }
+        return cls(tagged) if len(tagged) == len(batches) and len(numbers) == 1 else None
+
+    @cached_property
+    def addressed(self) -> Addressed:
+        """As one compiled call for many of them wants them."""
+        return Addressed([batch.tagged for batch in self])
 
 
 AnyBatch = Batch | TaggedBatch

@@ -2,153 +2,171 @@
 
 One thread adds up what all infer, batch by batch, and infers itself while nothing is ready: the
 gradient stays in its cache. (In turns, which was tried, each line goes back and forth between
-cores: adding takes 1.7 times as long.) Who has to wait does so in compiled code, since waking a
-thread takes as long as a batch. As many shards grow at once as there are threads. The sums are
-those of `summation`, to the last bit.
+cores: adding takes 1.7 times as long.) That is a few compiled calls for the thread that adds, and
+one for each of the others. As many shards grow at once as there are threads. The sums are those of
+`summation`, to the last bit.
 """
 
-import itertools
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from partita.arrays import FloatArray
+from partita.kernels.jit import is_ready
 from partita.kernels.weights import turns as kernels
 from partita.kernels.weights.tagged import TaggedRoom
+from partita.training.addressed import Addressed
 from partita.training.interruption import break_if_interrupted
 from partita.training.spare_vectors import SPARE
-from partita.training.summation import (
-    Part,
-    Request,
-    SharedWork,
-    Sums,
-    added,
-    run_together,
-    shards_at_once,
-    total,
-)
-from partita.training.tagged_batches import TaggedBatch, room_for
+from partita.training.summation import Part, Request, Sums, added, shards_at_once, total
+from partita.training.tagged_batches import TaggedBatches, room_for
+from partita.training.threads import Helpers
+
+STRETCH = 16
+"""Batches of one call: signals, and whoever watches, have to wait for it."""
 
 
 def sum_in_turn(
-    batches: Sequence[TaggedBatch],
+    batches: TaggedBatches,
     request: Request,
     n_shards: int,
     n_threads: int,
     watcher: Callable[[float], None],
 ) -> Sums:
     """The sum over all batches; `watcher` is told after each batch what share of them is done."""
-    assert request.slopes is not None
-    slopes = request.slopes
-    n_done: Iterator[int] = itertools.count(1)
+    n_done = 0
 
     def tell() -> None:
-        watcher(next(n_done) / len(batches))
+        nonlocal n_done
+        n_done += 1
+        watcher(n_done / len(batches))
 
     def parts() -> Iterator[Part]:
         for shards in shards_at_once(n_shards, n_threads):
-            # The shards of these batches alternate, so that all of them grow at once.
-            numbers = [number for number in range(len(batches)) if number % n_shards in shards]
-            places = [number % n_shards - shards.start for number in numbers]
-            chosen = [batches[number] for number in numbers]
-            growing = _Growing(chosen, places, request, slopes, 2 * n_threads, tell)
-            run_together(growing, n_threads)
-            for shard, sums in zip(shards, growing.sums(len(shards)), strict=True):
+            growing = _Growing(batches, request, shards, n_shards, n_threads)
+            growing.run(tell)
+            for shard, sums in zip(shards, growing.sums(), strict=True):
                 yield Part(shard, 1, sums)
 
     return total(parts(), n_threads)
 
 
-class _Growing(SharedWork):
-    """One pass over batches; at most `n_ahead` of them are inferred and not yet added."""
+class _Growing:
+    """A pass over the batches of some shards, which alternate, so that all of them grow at once."""
 
     def __init__(
         self,
-        batches: Sequence[TaggedBatch],
-        places: Sequence[int],
+        batches: TaggedBatches,
         request: Request,
-        slopes: Mapping[str, FloatArray],
-        n_ahead: int,
-        tell: Callable[[], None],
+        shards: range,
+        n_shards: int,
+        n_threads: int,
     ) -> None:
-        self._batches, self._places = batches, places
-        self._request, self._slopes, self._tell = request, slopes, tell
-        nothing: tuple[dict[str, FloatArray], FloatArray | None] = ({}, None)
-        self._found = [nothing] * len(batches)
-        self._sums: dict[int, FloatArray] = {}
-        n_parts = max(batch.batch.structures.n_parts for batch in batches)
-        self._gradients = [np.empty(n_parts) for _ in range(n_ahead)]
-        # Whether each batch was inferred, and at last how many were added.
-        self._counters = kernels.new_counters(len(batches) + 1)
-        self._lock = threading.Lock()
-        self._n_threads, self._n_taken = 0, 0
-
-    def work(self, most_waiting: int) -> None:
-        """The first thread adds, all others infer."""
-        room = room_for(self._batches)
-        with self._lock:
-            self._n_threads += 1
-            is_first = self._n_threads == 1
-        if is_first:
-            self._add_all(room)
-            return
-        while (index := self._taken(len(self._batches))) is not None:
-            if not self._waits_for(len(self._batches), index + 1 - len(self._gradients)):
-                return
-            self._infer(index, room)
-
-    def stop(self) -> None:
-        """Let all threads end at their next batch."""
-        kernels.stop(self._counters)
-
-    def sums(self, n_shards: int) -> Iterator[Sums]:
-        """Those of each shard."""
-        for place in range(n_shards):
-            own = [
-                found for found, of in zip(self._found, self._places, strict=True) if of == place
-            ]
-            statistics = added((each for each, _ in own), self._request.objectives)
-            yield Sums(statistics, self._sum_of(place))
-
-    def _add_all(self, room: TaggedRoom) -> None:
-        for index, (batch, place) in enumerate(zip(self._batches, self._places, strict=True)):
-            most = index + len(self._gradients)
-            while not self._is_inferred(index) and (other := self._taken(most)) is not None:
-                self._infer(other, room)
-            if not self._waits_for(index, 1):
-                return
-            _, gradient = self._found[index]
-            if gradient is not None:
-                batch.add_gradient(gradient, self._sum_of(place))
-            kernels.count(self._counters, len(self._batches))
-            self._tell()
-
-    def _taken(self, end: int) -> int | None:
-        """The next batch before `end` that nobody has inferred; None if there is none."""
-        with self._lock:
-            if self._n_taken >= min(end, len(self._batches)):
-                return None
-            self._n_taken += 1
-            return self._n_taken - 1
-
-    def _infer(self, index: int, room: TaggedRoom) -> None:
-        break_if_interrupted()
-        own = room._replace(gradient=self._gradients[index % len(self._gradients)])
-        self._found[index] = self._batches[index].sums(
-            self._request.weights, self._request.objectives, self._slopes, own
+        assert request.slopes is not None
+        order = [number for number in range(len(batches)) if number % n_shards in shards]
+        self._batches = [batches[number] for number in order]
+        self._request, self._n_threads = request, n_threads
+        self._places = [number % n_shards - shards.start for number in order]
+        self._statistics: list[dict[str, FloatArray]] = []
+        self._totals = [SPARE.vector(len(request.weights)) for _ in shards]
+        totals = Addressed([kernels.Total(each) for each in self._totals])
+        addressed = batches.addressed
+        slopes = [each.slopes_in(request.objectives, request.slopes) for each in self._batches]
+        self._offsets = np.cumsum([0, *(each.n_sentences for each in self._batches)])
+        self._work = kernels.Pass(
+            addressed.table,
+            addressed.like,
+            np.array(order),
+            np.array(self._places),
+            np.array(slopes),
+            self._offsets,
+            totals.table,
+            totals.like,
+            request.weights,
         )
-        kernels.count(self._counters, index)
+        n_parts = max(each.batch.structures.n_parts for each in self._batches)
+        has_entropy = any(each.entropy for each in self._batches)
+        # Twice as many as there are threads: fewer make them wait, more do not stay in a cache.
+        self._found = kernels.Inferred(
+            np.empty((2 * n_threads if n_threads > 1 else 1, n_parts)),
+            np.empty(self._offsets[-1]),
+            np.empty(self._offsets[-1]) if has_entropy else None,
+        )
+        self._counters = kernels.new_counters(len(self._batches))
 
-    def _is_inferred(self, index: int) -> bool:
-        return bool(self._counters[kernels.FIRST + kernels.LINE * index])
+    def run(self, tell: Callable[[], None]) -> None:
+        """Add up all batches."""
+        # Who waits for a batch is busy looking, which costs a core while that is compiled.
+        helpers = self._call_helpers() if is_ready(kernels.share_turns) else None
+        number, n_batches, room = 0, len(self._batches), room_for(self._batches)
+        try:
+            # While the others begin. Not by all of them: memory that the system has to find for two
+            # threads at once takes it three times as long.
+            for gradient in self._totals:
+                gradient.fill(0.0)
+            while number < n_batches:
+                break_if_interrupted()
+                after = self._share(number, min(number + STRETCH, n_batches), 0, room)
+                if helpers is None:
+                    helpers = self._call_helpers()
+                if after < 0:
+                    helpers.check()
+                for each in range(number, after):
+                    self._statistics.append(self._statistics_of(each))
+                    tell()
+                if after == number:
+                    self._add_otherwise(number)
+                    tell()
+                    after = number + 1
+                number = after
+        finally:
+            # Also for a second Ctrl-C: the others end at their next batch.
+            kernels.stop(self._counters)
+            if helpers is not None:
+                helpers.wait()
 
-    def _waits_for(self, number: int, least: int) -> bool:
-        return bool(kernels.wait_until(self._counters, number, least))
+    def sums(self) -> Iterator[Sums]:
+        """Those of each shard."""
+        for place, gradient in enumerate(self._totals):
+            own = [
+                found
+                for found, of in zip(self._statistics, self._places, strict=True)
+                if of == place
+            ]
+            yield Sums(added(own, self._request.objectives), gradient)
 
-    def _sum_of(self, place: int) -> FloatArray:
-        """What a shard adds up to so far."""
-        if place not in self._sums:
-            self._sums[place] = SPARE.vector(len(self._request.weights))
-            self._sums[place].fill(0.0)
-        return self._sums[place]
+    def _call_helpers(self) -> Helpers:
+        n_helpers = Helpers.possible(self._n_threads, self._n_threads - 1)
+        return Helpers(self._help, n_helpers, self._n_threads)
+
+    def _share(self, begin: int, end: int, thread: int, room: TaggedRoom) -> int:
+        found: int = kernels.share_turns(
+            begin, end, thread, self._work, room, self._found, self._counters
+        )
+        return found
+
+    def _help(self) -> None:
+        try:
+            self._share(0, len(self._batches), 1, room_for(self._batches))
+        except BaseException:
+            # The first would wait for ever for what was taken and not done.
+            kernels.stop(self._counters)
+            raise
+
+    def _statistics_of(self, number: int) -> dict[str, FloatArray]:
+        here = slice(self._offsets[number], self._offsets[number + 1])
+        entropies = None if self._found.entropies is None else self._found.entropies[here]
+        return self._batches[number].statistics(
+            self._request.objectives, self._found.losses[here], entropies
+        )
+
+    def _add_otherwise(self, number: int) -> None:
+        """A batch for which the fast recursion does not do, or which has nothing that is wanted."""
+        batch = self._batches[number].batch
+        statistics, gradient = batch.sums(
+            self._request.weights, self._request.objectives, self._request.slopes
+        )
+        self._statistics.append(statistics)
+        if gradient is not None:
+            self._batches[number].add_gradient(gradient, self._totals[self._places[number]])
+        kernels.has_added(self._counters)

@@ -23,19 +23,15 @@ from partita.training.summation import (
     run_together,
     total,
 )
-from partita.training.tagged_batches import AnyBatch, TaggedBatch, room_for
+from partita.training.tagged_batches import AnyBatch, TaggedBatch, TaggedBatches, room_for
 
 BUSY = 0.8
 """Of the time of all threads, at least: some wait while the last shards grow."""
 
 
-def are_tagged(batches: Sequence[AnyBatch], request: Request) -> TypeGuard[Sequence[TaggedBatch]]:
+def are_tagged(batches: Sequence[AnyBatch], request: Request) -> TypeGuard[TaggedBatches]:
     """Whether a gradient is wanted, of tagged batches."""
-    return (
-        request.slopes is not None
-        and isinstance(batches, list)
-        and all(isinstance(batch, TaggedBatch) for batch in batches)
-    )
+    return request.slopes is not None and isinstance(batches, TaggedBatches)
 
 
 def are_enough(n_shards: int, n_threads: int) -> bool:

@@ -22,9 +22,14 @@ from partita.kernels.meeting import (
     take,
     wait_for,
 )
-from partita.kernels.simd.prefetch import prefetch_to_write
-from partita.kernels.weights.columns import LINE, Columns, move_columns
-from partita.kernels.weights.tagged import Tagged, TaggedRoom, infer_piece, is_certain
+from partita.kernels.weights.columns import Columns, move_columns
+from partita.kernels.weights.tagged import (
+    Tagged,
+    TaggedRoom,
+    ask_for_gradient,
+    infer_piece,
+    is_certain,
+)
 from partita.kernels.weights.updates import Update
 
 REPEATED, SINGLE, TABLES = range(3)
@@ -119,14 +124,6 @@ def note_step(batch, place, room):
     for chunk in range(len(batch.chunks) // CHUNK):
         total += room.squares[chunk]
     room.norms[place] = total
-
-
-@lent
-def ask_for_gradient(batch, piece, room):
-    """Ask for the lines that the gradient of a piece is written to: others have read them."""
-    begin, end = batch.pieces[piece], batch.pieces[piece + 1]
-    for k in range(batch.part_offsets[begin], batch.part_offsets[end], LINE):
-        prefetch_to_write(room.gradient, k)
 
 
 @step

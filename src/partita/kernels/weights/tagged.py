@@ -16,10 +16,13 @@ from partita.kernels.features import pairs, rows
 from partita.kernels.jit import borrowing, kernel, lent, linked, step
 from partita.kernels.simd.eight import EIGHT
 from partita.kernels.simd.lanes import N_LANES, broadcast, load, store
+from partita.kernels.simd.prefetch import prefetch_to_write
 
 marginals, entropy = linked(scaled.marginals), linked(scaled_entropy.entropy)
 gather_rows, scatter_rows = linked(rows.gather), linked(rows.scatter)
 gather_pairs, scatter_pairs = linked(pairs.gather), linked(pairs.scatter)
+LINE = 8
+"""Doubles in a cache line."""
 
 
 class Tagged(NamedTuple):
@@ -139,6 +142,14 @@ def compare(batch, first, last, begin, end, room):
         room.gradient[part] -= value
 
 
+@lent
+def ask_for_gradient(batch, piece, room):
+    """Ask for the lines that the gradient of a piece is written to: others have read them."""
+    begin, end = batch.pieces[piece], batch.pieces[piece + 1]
+    for k in range(batch.part_offsets[begin], batch.part_offsets[end], LINE):
+        prefetch_to_write(room.gradient, k)
+
+
 @step
 def score_piece(batch, piece, weights, room):
     """Scores of one piece."""
@@ -213,26 +224,22 @@ def add_gradient(batch, gradient, out):
     add_tables(batch, gradient, out)
 
 
-@kernel
-def learn(batch, infers, adds, weights, factor, room, out):
-    """Sentences in one piece; whether the fast recursion did.
+@step
+def infer_all(batch, weights, factor, room):
+    """Scores, marginals and the gradient by the scores, times a factor; sentences in one piece.
 
-    Where it `infers`, scores, marginals and the gradient by the scores, times a factor; where it
-    `adds`, out += the gradient of all weights. One kernel for both: each takes seconds to compile.
+    Whether the fast recursion did.
     """
-    if infers:
-        infer_piece(batch, 0, weights, room)
-        if not is_certain(batch, room):
-            return False
-        scale(factor, batch.part_offsets[len(batch.part_offsets) - 1], room.gradient)
-    if adds:
-        add_gradient(batch, room.gradient, out)
+    infer_piece(batch, 0, weights, room)
+    if not is_certain(batch, room):
+        return False
+    scale(factor, batch.part_offsets[len(batch.part_offsets) - 1], room.gradient)
     return True
 
 
-@kernel
-def learn_with_entropy(batch, adds, weights, slopes, room, out):
-    """As `learn`, of likelihood and entropy, or of the entropy alone; infers always."""
+@step
+def infer_with_entropy(batch, weights, slopes, room):
+    """As `infer_all`, of likelihood and entropy, or of the entropy alone."""
     score_piece(batch, 0, weights, room)
     entropy(
         room.scores, batch.part_offsets, batch.word_offsets, batch.n_tags, batch.by_length,
@@ -245,6 +252,28 @@ def learn_with_entropy(batch, adds, weights, slopes, room, out):
     if slopes.has_target:
         compare(batch, 0, n_sentences, 0, len(batch.target_parts), room)
     join_gradients(batch.part_offsets[n_sentences], slopes, room)
+    return True
+
+
+@kernel
+def learn(batch, infers, adds, weights, factor, room, out):
+    """Whether the fast recursion did.
+
+    Where it `infers`, as `infer_all`; where it `adds`, out += the gradient of all weights. One
+    kernel for both: each takes seconds to compile.
+    """
+    if infers and not infer_all(batch, weights, factor, room):
+        return False
+    if adds:
+        add_gradient(batch, room.gradient, out)
+    return True
+
+
+@kernel
+def learn_with_entropy(batch, adds, weights, slopes, room, out):
+    """As `learn`, of likelihood and entropy, or of the entropy alone; infers always."""
+    if not infer_with_entropy(batch, weights, slopes, room):
+        return False
     if adds:
         add_gradient(batch, room.gradient, out)
     return True
