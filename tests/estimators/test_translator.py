@@ -30,6 +30,7 @@ from partita.features.source_rules import SourceRuleFeatures
 from partita.kernels.features import translation as translation_features
 from partita.text.word_vocabulary import Numbered, WordVocabulary
 from tests.estimators.small_translation import NOUNS, bitext
+from tests.features.bare_rules import bare_features
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 OPTIONS = {"max_words": 8, "workers": 1, "progress": False}
@@ -187,11 +188,12 @@ def test_features_are_a_linear_map_and_its_transpose(itg):
 def test_a_feature_sees_the_words_it_names():
     def places(words, part):
         words = np.array([0, 0, *words, 0, 0])
-        gradient, found = np.zeros(8), np.zeros(2**20)
-        gradient[part] = 1.0
-        translation_features.add_split_gradient(gradient, words, words, 3, np.uint32(12), found)
-        assert found.sum() == translation_features.N_SPLIT
-        return set(np.flatnonzero(found))
+        features = bare_features(words, words, 3, 20)
+        gradient, found = np.zeros(features.n_parts), np.zeros(features.n_weights)
+        gradient[part - 8] = 1.0
+        features.add_gradient(gradient, found)
+        assert found[: 2**20].sum() == translation_features.N_SPLIT
+        return set(np.flatnonzero(found[: 2**20]))
 
     # Splits of three words are 0 1 2, 0 1 3, 0 2 3 and 1 2 3, then inverted. With another last word
     # what looks at it changes: both ends, all classes, the ends of the right part.

@@ -11,6 +11,7 @@ from partita.grammars.choices import TargetChoices
 from partita.grammars.source_parts import SourceParts
 from partita.kernels.features import translation
 from test_sibling_features import mixed
+from tests.features.bare_rules import bare_features, bare_rules
 
 PAD, BITS = translation.PAD, 20
 SHIFT = np.uint32(32 - BITS)
@@ -108,27 +109,40 @@ def test_splits(n):
                     seen |= {"left": SHORT[m - s], "right": SHORT[t - m]}
                     rows.append(places(SPLITS, seen, base))
     ids = np.array(rows, dtype=np.int64).reshape(-1, translation.N_SPLIT)
-    weights, before = rng.normal(size=2**BITS), rng.normal(size=len(ids))
-    out = before.copy()
-    translation.split_scores(weights, words, classes, n, SHIFT, out)
-    np.testing.assert_allclose(out, before + weights[ids].sum(axis=1), rtol=0, atol=1e-12)
-    slopes, out, expected = rng.normal(size=len(ids)), weights.copy(), weights.copy()
-    np.add.at(expected, ids, slopes[:, None])
-    translation.add_split_gradient(slopes, words, classes, n, SHIFT, out)
-    np.testing.assert_allclose(out, expected, rtol=0, atol=1e-12)
+    features = bare_features(words, classes, n, BITS)
+    weights, before = np.zeros(features.n_weights), rng.normal(size=features.n_parts)
+    weights[: 2**BITS] = rng.normal(size=2**BITS)
+    out, are_splits = before.copy(), slice(features.n_parts - len(ids), None)
+    features.add_scores(weights, out)
+    expected = before[are_splits] + weights[ids].sum(axis=1)
+    np.testing.assert_allclose(out[are_splits], expected, rtol=0, atol=1e-12)
+    slopes, out, expected = np.zeros(features.n_parts), weights.copy(), weights.copy()
+    slopes[are_splits] = rng.normal(size=len(ids))
+    np.add.at(expected, ids, slopes[are_splits, None])
+    features.add_gradient(slopes, out)
+    np.testing.assert_allclose(out[: 2**BITS], expected[: 2**BITS], rtol=0, atol=1e-12)
 
 
-def test_rows_are_gathered_and_scattered():
-    rng = np.random.default_rng(0)
-    weights, ids, out = rng.normal(size=9), rng.integers(0, 9, (4, 3)), rng.normal(size=4)
-    expected = out + weights[ids].sum(axis=1)
-    translation.gather(weights, ids, out)
-    np.testing.assert_allclose(out, expected, rtol=0, atol=1e-12)
-    slopes, total = np.array([0.5, 0.0, -1.0, 2.0]), weights.copy()
-    expected = weights.copy()
-    np.add.at(expected, ids, slopes[:, None])
-    translation.scatter(slopes, ids, total)
-    np.testing.assert_allclose(total, expected, rtol=0, atol=1e-12)
+@pytest.mark.parametrize("n_bits", [4, 8, 20])
+def test_changes_of_a_weight_are_added_in_order(n_bits):
+    """However few weights share them: to the last bit, from all parts and sentences in turn."""
+    n, longest = 40, 300
+    words, classes, _, rng = sentence(n, 0)
+    rules = bare_rules(words, classes, n, longest)
+    parts, features = rules.parts, SourceRuleFeatures(2 * [rules], n_bits)
+    of_deletions = np.zeros((n, translation.N_DELETION), dtype=np.uint32)
+    of_lengths = np.zeros((longest + 1, translation.N_LENGTH), dtype=np.uint32)
+    translation.deletions(words, classes, np.uint32(32 - n_bits), of_deletions)
+    translation.lengths(n, np.uint32(32 - n_bits), of_lengths)
+    slopes = np.zeros((2, parts.n_parts))
+    slopes[:, : parts.first_split] = rng.normal(size=(2, parts.first_split))
+    found = rng.normal(size=features.n_weights)
+    expected = found.copy()
+    for own in slopes:
+        np.add.at(expected, of_deletions, own[:n, None])
+        np.add.at(expected, of_lengths, own[n : parts.first_split, None])
+    features.add_gradient(slopes.ravel(), found)
+    np.testing.assert_array_equal(found[: 2**n_bits], expected[: 2**n_bits])
 
 
 def choices(groups):

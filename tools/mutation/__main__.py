@@ -35,7 +35,14 @@ TESTS = [
     *(f"tests/{area}" for area in ("conformance", *AREAS, "features", "grammars", "baselines")),
     *(
         f"tests/training/test_{name}.py"
-        for name in ("scaling", "optimisers", "chain_steps", "mini_batches", "tagged_batches")
+        for name in (
+            "scaling",
+            "optimisers",
+            "chain_steps",
+            "pair_steps",
+            "mini_batches",
+            "tagged_batches",
+        )
     ),
     *(f"tests/estimators/test_{name}.py" for name in ESTIMATORS),
     *(f"tests/text/test_{name}.py" for name in ("neighbour_classes", "templates")),

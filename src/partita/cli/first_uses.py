@@ -144,10 +144,10 @@ def aligner() -> None:
 
 
 def translator() -> None:
-    """Both grammars."""
-    for grammar in ("itg", "hiero"):
+    """Both grammars, few batches and many."""
+    for grammar, n_times in ((pt.Itg(), 4), (pt.Itg(), 260), (pt.Hiero(), 4)):
         found = pt.Translator(grammar=grammar, progress=False)
-        found.fit(WORDS[:2] * 4, TARGET * 4)
+        found.fit(WORDS[:2] * n_times, TARGET * n_times)
         found.predict(WORDS[:2])
 
 

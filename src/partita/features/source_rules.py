@@ -10,7 +10,9 @@ from partita.arrays import FloatArray, IntArray
 from partita.features.base import FeatureMap
 from partita.grammars.choices import joined_offsets
 from partita.grammars.source_parts import SourceParts
-from partita.kernels.features import translation as kernels
+from partita.kernels.features import translation_sums as kernels
+from partita.kernels.features.changes import ranges_of
+from partita.kernels.features.translation import N_VALUES, JoinedRules
 from partita.structures.batch import offsets
 
 FIRST_VALUES = {
@@ -23,7 +25,6 @@ FIRST_VALUES = {
     "inverted": -2.0,
 }
 """Features with a value, and where training starts: near the gloss of Model 1."""
-N_VALUES = kernels.N_VALUES
 BITS = (4, 28)
 """The fewest and the most that a number of a hashed weight may have."""
 
@@ -67,8 +68,8 @@ class SourceRuleFeatures(FeatureMap):
     """
 
     def __init__(self, rules: Sequence[SourceRules], n_bits: int) -> None:
-        self._given = _laid_end_to_end(rules)
-        self._shift = np.uint32(32 - n_bits)
+        self.given = _laid_end_to_end(rules)
+        self.shift = np.uint32(32 - n_bits)
         self.n_weights = n_weights(n_bits)
         sizes = [each.parts.n_parts for each in rules]
         self._offsets = offsets(np.array(sizes, dtype=np.int64))
@@ -76,24 +77,28 @@ class SourceRuleFeatures(FeatureMap):
 
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """The scores of the parts."""
-        kernels.add_scores(weights, self._given, self._offsets, self._shift, out)
+        kernels.add_scores(weights, self.given, self._offsets, self.shift, out)
 
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
         """Adds to the gradient of the weights."""
-        kernels.add_gradient(score_gradient, self._given, self._offsets, self._shift, out)
+        rest = self.shift, ranges_of(self.n_weights), out
+        kernels.add_gradient(score_gradient, self.given, self._offsets, *rest)
 
 
-def _laid_end_to_end(rules: Sequence[SourceRules]) -> kernels.JoinedRules:
+def _laid_end_to_end(rules: Sequence[SourceRules]) -> JoinedRules:
     """What features look at, of all sentences: one call needs no interpreter between them."""
 
     def numbers(each: Iterable[IntArray]) -> NDArray[np.int32]:
         return np.concatenate([np.zeros(0, dtype=np.int32), *each]).astype(np.int32)
 
+    def values(each: Iterable[FloatArray]) -> FloatArray:
+        return np.concatenate([np.zeros(0), *map(np.ravel, each)])
+
     links, insertions = (
         [each.parts.links for each in rules],
         [each.parts.insertions for each in rules],
     )
-    return kernels.JoinedRules(
+    return JoinedRules(
         numbers(each.words for each in rules),
         numbers(each.classes for each in rules),
         np.array([each.parts.longest for each in rules], dtype=np.int64),
@@ -101,9 +106,9 @@ def _laid_end_to_end(rules: Sequence[SourceRules]) -> kernels.JoinedRules:
         joined_offsets([each.offsets for each in links]),
         numbers(each.link_words for each in rules),
         numbers(each.link_kinds for each in rules),
-        np.concatenate([np.zeros((0, 3)), *(each.link_values for each in rules)]),
+        values(each.link_values for each in rules),
         joined_offsets([each.offsets for each in insertions]),
         numbers(each.words for each in insertions),
         numbers(each.insertion_kinds for each in rules),
-        np.concatenate([np.zeros((0, 1)), *(each.insertion_values for each in rules)]),
+        values(each.insertion_values for each in rules),
     )

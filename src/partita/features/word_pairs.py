@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.text.likeness import likeness
 from partita.text.views import is_word
 
 LEAST_LOG = -12.0
@@ -22,12 +21,8 @@ def logarithms(probabilities: FloatArray) -> FloatArray:
         return np.maximum(np.log(probabilities), LEAST_LOG)
 
 
-def proposal_values(
-    forward: FloatArray, backward: FloatArray, source: Sequence[str], target: Sequence[str]
-) -> FloatArray:
-    """The values of `PROPOSAL_VALUES` from t(y | x), t(x | y) and the words of each pair."""
-    alike = [likeness(x, y) for x, y in zip(source, target, strict=True)]
-    spelling = np.array(alike, dtype=np.float64).reshape(-1)
+def proposal_values(forward: FloatArray, backward: FloatArray, spelling: FloatArray) -> FloatArray:
+    """The values of `PROPOSAL_VALUES` from t(y | x), t(x | y) and the likeness of each pair."""
     return np.column_stack([logarithms(forward), logarithms(backward), spelling])
 
 

@@ -76,7 +76,9 @@ def joined_offsets(each: Sequence[IntArray]) -> IntArray:
     >>> joined_offsets([np.array([0, 2, 3]), np.array([0, 4])])
     array([0, 2, 3, 7])
     """
-    return offsets_of(np.concatenate([np.zeros(0, dtype=np.int64), *map(np.diff, each)]))
+    # What np.diff gives, of a few numbers in a fifth of the time.
+    sizes = [offsets[1:] - offsets[:-1] for offsets in each]
+    return offsets_of(np.concatenate([np.zeros(0, dtype=np.int64), *sizes]))
 
 
 def ranges(starts: IntArray, ends: IntArray) -> IntArray:

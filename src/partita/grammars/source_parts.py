@@ -55,25 +55,33 @@ class SourceParts:
         """Number of source words."""
         return self.links.n_groups
 
+    @cached_property
+    def bounds(self) -> tuple[int, int, int, int, int, int]:
+        """Where links, deletions, insertions, lengths and splits begin, and the end of all."""
+        deletions, n = len(self.links.words), self.n_source
+        lengths = deletions + n + len(self.insertions.words)
+        splits = lengths + self.longest + 1
+        return 0, deletions, deletions + n, lengths, splits, splits + 2 * self.n_splits
+
     @property
     def first_deletion(self) -> int:
         """The part of deleting word 0; word s is s further."""
-        return len(self.links.words)
+        return self.bounds[1]
 
     @property
     def first_insertion(self) -> int:
         """The part of the first word in `insertions`."""
-        return self.first_deletion + self.n_source
+        return self.bounds[2]
 
     @property
     def first_length(self) -> int:
         """The part of an empty target; that of m words is m further."""
-        return self.first_insertion + len(self.insertions.words)
+        return self.bounds[3]
 
     @property
     def first_split(self) -> int:
         """The part of the first split by the straight rule; those of the inverted rule follow."""
-        return self.first_length + self.longest + 1
+        return self.bounds[4]
 
     @property
     def n_splits(self) -> int:
@@ -84,7 +92,7 @@ class SourceParts:
     @property
     def n_parts(self) -> int:
         """Number of parts."""
-        return self.first_split + 2 * self.n_splits
+        return self.bounds[5]
 
     @property
     def without_score(self) -> int:

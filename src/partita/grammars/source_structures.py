@@ -112,11 +112,10 @@ class SourcePairs(SourceStructures):
         super().__init__(sources)
         self.targets = tuple(np.asarray(target, dtype=np.int64) for target in targets)
         self.n_target = np.array([len(target) for target in self.targets], dtype=np.int64)
-        bounds = [_bounds(source)[1:4] + (source.first_split,) for source in self.sources]
-        self._bounds = np.array(bounds, dtype=np.int64).reshape(-1, 4)
-        self._gathered_offsets = offsets((2 * self.n_words + 1) * self.n_target)
+        self.bounds = _bounds(self.sources)[:, 1:5].copy()
+        self.gathered_offsets = offsets((2 * self.n_words + 1) * self.n_target)
         # Four bytes each: there are as many as a pair has cells, twice.
-        self._gathered = np.empty(self._gathered_offsets[-1], dtype=np.int32)
+        self.gathered = np.empty(self.gathered_offsets[-1], dtype=np.int32)
         links, insertions = (
             joined([getattr(source, name) for source in self.sources])
             for name in ("links", "insertions")
@@ -124,9 +123,9 @@ class SourcePairs(SourceStructures):
         words = np.concatenate([np.zeros(0, dtype=np.int64), *self.targets])
         source_pairs.find(
             (links.words, links.offsets, insertions.words, insertions.offsets),
-            self.n_words, self._bounds, words, self.n_target, self._gathered,
+            self.n_words, self.bounds, words, self.n_target, self.gathered,
         )  # fmt: skip
-        self._is_short = self.n_target <= [source.longest for source in self.sources]
+        self.is_short = self.n_target <= [source.longest for source in self.sources]
 
     def is_same_set(self, other: Self) -> bool:
         """The same forests."""
@@ -139,9 +138,9 @@ class SourcePairs(SourceStructures):
         """
         zeros, scratch = np.zeros((2, self.n_parts))
         log_partition, _, safe = self._sums(zeros, with_counts=False)
-        found: BoolArray = self._is_short & (log_partition > -np.inf)
+        found: BoolArray = self.is_short & (log_partition > -np.inf)
         is_long = self.n_words + self.n_target > MOST_COUNTED
-        for index in np.flatnonzero(is_long & ~safe & self._is_short).tolist():
+        for index in np.flatnonzero(is_long & ~safe & self.is_short).tolist():
             mine = slice(*self.part_offsets[index : index + 2])
             found[index] = self._by_forest(index, zeros[mine], scratch[mine]) > -np.inf
         return found
@@ -153,10 +152,10 @@ class SourcePairs(SourceStructures):
 
         Log-partitions but for lengths, how counts become marginals, and which of them stand.
         """
-        n_rules = np.diff(self.part_offsets) - self._bounds[:, 3]
-        starts = offsets(np.diff(self._gathered_offsets) + self.n_words + n_rules)
-        shape = self.part_offsets, self._bounds, self.n_target
-        places = self._gathered, self._gathered_offsets, starts
+        n_rules = np.diff(self.part_offsets) - self.bounds[:, 3]
+        starts = offsets(np.diff(self.gathered_offsets) + self.n_words + n_rules)
+        shape = self.part_offsets, self.bounds, self.n_target
+        places = self.gathered, self.gathered_offsets, starts
         dense = np.empty(starts[-1])
         source_pairs.gather(scores, *shape, *places, dense)
         log_partition, counts = np.empty(self.n_sentences), None
@@ -175,10 +174,10 @@ class SourcePairs(SourceStructures):
     def infer(self, scores: FloatArray) -> Inference:
         """See `_sums`; a target that is longer than allowed has no derivation."""
         log_partition, scatter, safe = self._sums(scores)
-        short = np.flatnonzero(self._is_short)
-        lengths = self.part_offsets[short] + self._bounds[short, 2] + self.n_target[short]
+        short = np.flatnonzero(self.is_short)
+        lengths = self.part_offsets[short] + self.bounds[short, 2] + self.n_target[short]
         log_partition[short] += scores[lengths]
-        log_partition[~self._is_short] = -np.inf
+        log_partition[~self.is_short] = -np.inf
         marginals = np.empty(self.n_parts)
         scatter(safe & (log_partition > -np.inf), marginals)
         for index in np.flatnonzero(~safe).tolist():
@@ -243,9 +242,9 @@ class SourceTargets(SourceStructures):
         self.longest = np.array([each.longest for each in sources], dtype=np.int64)
         links = joined_offsets([source.links.offsets for source in sources])
         insertions = joined_offsets([source.insertions.offsets for source in sources])
-        bounds = np.array([_bounds(each) for each in sources], dtype=np.int64).reshape(-1, 5)
-        starts = offsets(3 * self.n_words + 1 + bounds[:, 4] - bounds[:, 3])
-        self._places = self.part_offsets, bounds, links, insertions, starts
+        self.bounds = _bounds(self.sources)[:, [0, 1, 2, 3, 5]]
+        starts = offsets(3 * self.n_words + 1 + self.bounds[:, 4] - self.bounds[:, 3])
+        self._places = self.part_offsets, self.bounds, links, insertions, starts
 
     def is_same_set(self, other: Self) -> bool:
         """The same choices and the same longest targets."""
@@ -295,15 +294,9 @@ class SourceTargets(SourceStructures):
         )
 
 
-def _bounds(source: SourceParts) -> tuple[int, int, int, int, int]:
-    """Where links, deletions, insertions, and lengths with binary rules begin, and their end."""
-    return (
-        0,
-        source.first_deletion,
-        source.first_insertion,
-        source.first_length,
-        source.n_parts,
-    )
+def _bounds(sources: Sequence[SourceParts]) -> IntArray:
+    """Those of each, (n, 6)."""
+    return np.array([each.bounds for each in sources], dtype=np.int64).reshape(-1, 6)
 
 
 def _tied(forests: Sequence[TiedForest]) -> TiedForests:

@@ -5,7 +5,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from partita.arrays import FloatArray
+from partita.arrays import FloatArray, IntArray
+
+LEAST = 3
+"""Letters of a common beginning that says something."""
 
 
 @lru_cache(maxsize=2**20)
@@ -26,7 +29,30 @@ def likeness(one: str, other: str) -> float:
         if a != b:
             break
         common += 1
-    return common / max(len(one), len(other)) if common >= 3 else 0.0
+    return common / max(len(one), len(other)) if common >= LEAST else 0.0
+
+
+def pair_likenesses(
+    source: Sequence[str], target: Sequence[str], x: IntArray, y: IntArray
+) -> FloatArray:
+    """`likeness` of the words source[x] and target[y], for each pair of numbers.
+
+    Only words that begin alike are looked at, one pair in a hundred.
+
+    >>> pair_likenesses(
+    ...     ["nation", "7"], ["national", "7", "seven"], np.array([0, 1, 1]), np.array([0, 1, 2])
+    ... )
+    array([0.75, 1.  , 0.  ])
+    """
+    numbers: dict[str, int] = {}
+    one, other = (
+        np.array([numbers.setdefault(word.lower()[:LEAST], len(numbers)) for word in words])
+        for words in (source, target)
+    )
+    found, alike = np.zeros(len(x)), np.flatnonzero(one[x] == other[y])
+    pairs = zip(x[alike].tolist(), y[alike].tolist(), strict=True)
+    found[alike] = [likeness(source[i], target[j]) for i, j in pairs]
+    return found
 
 
 def likenesses(source: Sequence[str], target: Sequence[str]) -> FloatArray:

@@ -5,7 +5,6 @@ numbers are those of the general way, to the last bit; what Python does there fo
 quarter of the time, is done once for a pass.
 """
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,6 @@ import numpy as np
 
 from partita.arrays import IntArray
 from partita.features.columns import ColumnBlock, shared_out
-from partita.kernels import meeting
 from partita.kernels.jit import is_ready
 from partita.kernels.weights import chain_steps as kernels
 from partita.kernels.weights import updates
@@ -21,9 +19,9 @@ from partita.kernels.weights.tagged import Tagged
 from partita.structures.chains import Chains
 from partita.training.addressed import Addressed
 from partita.training.batches import Batch
+from partita.training.shared_steps import SharedSteps
 from partita.training.support import BatchColumns
 from partita.training.tagged_batches import room_of, tagged
-from partita.training.threads import Helpers
 
 STRETCH = 16
 """Steps of one call: signals, and whoever watches, have to wait for it."""
@@ -129,7 +127,7 @@ def _chunks(words: ColumnBlock, tables: ColumnBlock) -> IntArray:
     ).ravel()
 
 
-class ChainPass:
+class ChainPass(SharedSteps):
     """The steps of one pass; `end` it."""
 
     def __init__(
@@ -141,57 +139,27 @@ class ChainPass:
         vectors: updates.Vectors,
         n_threads: int,
     ) -> None:
+        super().__init__(len(plan), STRETCH, n_threads, N_PIECES - 1)
         order = np.array([index for (index,), _ in plan])
         self._steps = kernels.Steps(
             order,
             np.array([update for _, update in plan]),
             np.concatenate([[0], np.cumsum(batches.n_tasks[order])]),
         )
-        self._n_sentences = batches.n_sentences
-        self._counters, self._room = meeting.new_counters(), batches.room()
+        self._n_sentences, self._room = batches.n_sentences, batches.room()
         addressed = kernels.BatchTable(batches.batches.table, batches.batches.like)
-        self._rest = addressed, self._steps, moves, method, vectors, self._room, self._counters
-        self._n_threads = n_threads
-        # `next` on a count is one operation of the interpreter, so two threads never share one.
-        self._numbers = itertools.count(1)
+        self._rest = addressed, self._steps, moves, method, vectors, self._room, self.counters
         # Who waits for a step is busy looking, which costs a core while the step is compiled.
-        self._helpers = self._call_helpers() if is_ready(kernels.share_steps) else None
-
-    def steps(self, number: int) -> list[tuple[float, float]]:
-        """Loss and squared norm of the gradient of the steps from a number on; some are made.
-
-        None of them where the first is to be made otherwise.
-        """
-        end = min(number + STRETCH, len(self._steps.order))
-        after = self._share(number, end, 0)
-        if after < 0 and self._helpers is not None:
-            self._helpers.check()
-        if self._helpers is None:
-            self._helpers = self._call_helpers()
-        made = self._steps.order[number : max(number, after)]
-        return [
-            (float(losses[: self._n_sentences[index]].sum()), float(norm))
-            for index, losses, norm in zip(made, self._room.losses, self._room.norms, strict=False)
-        ]
-
-    def end(self) -> None:
-        """Send the helpers home."""
-        kernels.stop(self._counters)
-        if self._helpers is not None:
-            self._helpers.wait()
-
-    def _call_helpers(self) -> Helpers:
-        n_helpers = Helpers.possible(self._n_threads, N_PIECES - 1)
-        return Helpers(self._help, n_helpers, self._n_threads)
+        if is_ready(kernels.share_steps):
+            self._call_helpers()
 
     def _share(self, first: int, end: int, thread: int) -> int:
         found: int = kernels.share_steps(first, end, thread, *self._rest)
         return found
 
-    def _help(self) -> None:
-        try:
-            self._share(0, len(self._steps.order), next(self._numbers))
-        except BaseException:
-            # The first would wait for ever for what was taken and not done.
-            kernels.stop(self._counters)
-            raise
+    def _found(self, first: int, end: int) -> list[tuple[float, float]]:
+        made = self._steps.order[first:end]
+        return [
+            (float(losses[: self._n_sentences[index]].sum()), float(norm))
+            for index, losses, norm in zip(made, self._room.losses, self._room.norms, strict=False)
+        ]

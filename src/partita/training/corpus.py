@@ -15,6 +15,7 @@ from partita.arrays import FloatArray, IntArray
 from partita.objectives.base import Objective, Sum, as_sum
 from partita.training.batches import Batch, BatchSizes, check_batches
 from partita.training.chain_steps import ChainBatches
+from partita.training.pair_steps import PairBatches
 from partita.training.running import RunningTotals
 from partita.training.shards import StoredBatches
 from partita.training.summation import Sums
@@ -105,6 +106,10 @@ class Corpus(ABC):
 
     def chain_batches(self, iteration: int) -> ChainBatches | None:
         """For mini-batches: as compiled steps want them, if that is all there is."""
+        return None
+
+    def pair_batches(self, iteration: int) -> PairBatches | None:
+        """The same of sentence pairs."""
         return None
 
     @property

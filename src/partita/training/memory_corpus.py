@@ -7,11 +7,14 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.objectives.base import Objective, Sum
+from partita.objectives.contrastive import ContrastiveEstimation
 from partita.objectives.likelihood import Likelihood
+from partita.training import pair_steps
 from partita.training.batches import Batch, pulled_back
 from partita.training.chain_steps import ChainBatches, chain_batches
 from partita.training.corpus import Corpus
 from partita.training.digests import digest
+from partita.training.pair_steps import PairBatches
 from partita.training.running import RunningTotals
 from partita.training.shards import StoredBatches
 from partita.training.summation import (
@@ -165,14 +168,30 @@ class MemoryCorpus(Corpus):
 
     def chain_batches(self, iteration: int) -> ChainBatches | None:
         """Where the likelihood is the only term."""
+        return self._chain_batches if self._learns_by(Likelihood, iteration) else None
+
+    def _learns_by(self, objective: type[Objective], iteration: int) -> bool:
+        """Whether an objective is the only term, with a weight of 1."""
         (first, *others) = self.objective.terms
-        is_likelihood = type(first.objective) is Likelihood and first.weight_at(iteration) == 1.0
-        return self._chain_batches if is_likelihood and not others else None
+        return type(first.objective) is objective and first.weight_at(iteration) == 1 and not others
 
     @cached_property
     def _chain_batches(self) -> ChainBatches | None:
         (name,) = self.terms
         return None if self.columns is None else chain_batches(self.batches, name, self.columns)
+
+    def pair_batches(self, iteration: int) -> PairBatches | None:
+        """Where contrastive estimation is the only term."""
+        return self._pair_batches if self._learns_by(ContrastiveEstimation, iteration) else None
+
+    @cached_property
+    def _pair_batches(self) -> PairBatches | None:
+        if isinstance(self.batches, StoredBatches) or len(self.batches) < pair_steps.ENOUGH:
+            return None
+        if not pair_steps.is_for_pairs(self.batches[0]):
+            return None
+        (name,) = self.terms
+        return PairBatches.of(self.batches, name, self.support)
 
     @property
     def touches_all(self) -> bool:

@@ -20,8 +20,10 @@ from partita.kernels.weights import columns, updates
 from partita.kernels.weights.chain_steps import Moves
 from partita.training.chain_steps import ChainPass, Plan
 from partita.training.corpus import Corpus
+from partita.training.pair_steps import PairPass
 from partita.training.penalties import Penalty
 from partita.training.running import RunningTotals
+from partita.training.shared_steps import SharedSteps
 from partita.training.support import BatchColumns, padded, padded_size
 from partita.training.threads import in_threads
 
@@ -48,7 +50,7 @@ class MiniBatches(ABC):
 
     def whole_pass(
         self, plan: Plan, method: updates.Method, vectors: updates.Vectors
-    ) -> ChainPass | None:
+    ) -> SharedSteps | None:
         """A pass of compiled calls, each of many steps, where there is such a thing."""
         return None
 
@@ -158,6 +160,16 @@ class BlockSteps(MiniBatches):
                 self._share = (self._share * padded(penalty.scale)).astype(np.float32)
         super().__init__(corpus, weights, iteration)
         self._gradient = np.zeros(padded_size(corpus.n_weights))
+
+    def whole_pass(
+        self, plan: Plan, method: updates.Method, vectors: updates.Vectors
+    ) -> PairPass | None:
+        """Of sentence pairs under an inversion transduction grammar."""
+        batches = self.corpus.pair_batches(self.iteration)
+        if batches is None:
+            return None
+        rest = plan, method, vectors, self.corpus.n_threads
+        return PairPass(batches, self._gradient, self._share, *rest)
 
     def loss(self, weights: FloatArray, chosen: Sequence[int]) -> float:
         """Adds the gradient to a vector of zeros."""

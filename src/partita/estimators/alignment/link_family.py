@@ -25,6 +25,7 @@ from partita.grammars.targets import BoundedTargets
 from partita.kept import kept_array
 from partita.structures.base import Structures
 from partita.structures.joined import JoinedStructures
+from partita.text.likeness import likenesses
 from partita.text.word_vocabulary import WordVocabulary
 from partita.training import Penalty
 
@@ -165,7 +166,7 @@ class LinkCrf:
         proposals = proposal_values(
             self.forward.probability(np.repeat(x, m), np.tile(y, n)),
             self.backward.probability(np.tile(y, n), np.repeat(x, m)),
-            *texts,
+            likenesses(source, target).ravel(),
         )
         values = pair_values(proposals, *texts)
         allowed, rows = lexicon.proposals.links(x, y)

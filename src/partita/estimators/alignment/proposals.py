@@ -14,6 +14,7 @@ from partita.features.word_pairs import proposal_values
 from partita.grammars.choices import TargetChoices, ranges
 from partita.kept import kept_array, kept_offsets
 from partita.structures.batch import offsets as offsets_of
+from partita.text.likeness import pair_likenesses
 from partita.text.word_vocabulary import N_RESERVED, WordVocabulary
 from partita.training.threads import in_threads
 
@@ -66,8 +67,7 @@ class Proposals:
         values = proposal_values(
             tables[0].probability(x, y),
             tables[1].probability(y, x),
-            [words[0].names[word] for word in x.tolist()],
-            [words[1].names[word] for word in y.tolist()],
+            pair_likenesses(words[0].names, words[1].names, x, y),
         )
         return cls.of(pairs, values, len(words[0]))
 

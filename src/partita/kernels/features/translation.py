@@ -17,8 +17,10 @@ from partita.kernels.jit import inlined, kernel, step
 PAD = 2
 N_LINK, N_DELETION, N_INSERTION, N_LENGTH, N_SPLIT = 13, 9, 9, 3, 20
 """Features of a part of each kind."""
+N_BOUNDARY, N_PAIR, N_TRIPLE = 4, 3, 6
+"""Those of a split that see one boundary, two of them in a way, and all three."""
 N_VALUES = 7
-"""Weights of features with a value, behind all others; see `add_scores`."""
+"""Weights of features with a value, behind all others; see `translation_sums`."""
 
 
 @inlined
@@ -153,125 +155,35 @@ def of_all(words, classes, base, s, middle, t, shift, row):
     row[5] = place(base + 18, classes[s - 1], classes[s], classes[middle], right, shift)
 
 
-@inlined
-def total_of(weights, row, count):
-    """The sum of the weights of a row."""
-    total = 0.0
-    for k in range(count):
-        total += weights[row[k]]
-    return total
-
-
-@inlined
-def add_to(out, row, count, value):
-    """Add a value to each weight of a row."""
-    for k in range(count):
-        out[row[k]] += value
-
-
 @kernel
-def split_scores(weights, words, classes, n, shift, out):
-    """out[r] += the score of each split s < S < t of n words; straight ones, then inverted ones.
+def splits(words, classes, shift, biases, boundaries, pairs, splits):
+    """Features of each split s < S < t by what they see, straight ones, then inverted ones.
 
-    A split joins the words s .. S-1 and S .. t-1. Features that see one or two of its boundaries
-    are summed once for all splits that share these.
+    A split joins the words s .. S-1 and S .. t-1. Features that see one boundary have a row for
+    each, (2, n + 1, 4); those that see two of them a row for each i < j, (2, n (n + 1) / 2, 9):
+    three as ends, three as a left part, three as a right one. Others have a row for each split in
+    the order s, S, t, (2, n_splits, 6), and one sees nothing, (2,).
     """
-    ids = np.empty(N_SPLIT, dtype=np.uint32)
-    singles, pairs = np.empty((3, n + 1)), np.empty((3, n + 1, n + 1))
-    part = 0
+    n = boundaries.shape[1] - 1
     for rule in range(2):
         base = 100 + 100 * rule
-        ids[0] = place(base, 0, 0, 0, 0, shift)
-        bias = weights[ids[0]]
+        biases[rule] = place(base, 0, 0, 0, 0, shift)
+        pair, part = 0, 0
         for i in range(n + 1):
-            of_boundary(words, classes, base, i + PAD, i + PAD, i + PAD, shift, ids)
-            singles[0, i] = bias + weights[ids[0]]
-            singles[1, i] = weights[ids[1]] + weights[ids[2]]
-            singles[2, i] = weights[ids[3]]
+            at = i + PAD
+            of_boundary(words, classes, base, at, at, at, shift, boundaries[rule, i])
             for j in range(i + 1, n + 1):
-                of_ends(words, classes, base, i + PAD, j + PAD, shift, ids)
-                pairs[0, i, j] = total_of(weights, ids, 3)
-                of_left(words, base, i + PAD, j + PAD, shift, ids)
-                pairs[1, i, j] = total_of(weights, ids, 3)
-                of_right(words, classes, base, i + PAD, j + PAD, shift, ids)
-                pairs[2, i, j] = total_of(weights, ids, 3)
-        for s in range(n + 1):
-            for middle in range(s + 1, n + 1):
-                shared = singles[0, s] + singles[1, middle] + pairs[1, s, middle]
-                for t in range(middle + 1, n + 1):
-                    of_all(words, classes, base, s + PAD, middle + PAD, t + PAD, shift, ids)
-                    own = total_of(weights, ids, 6) + singles[2, t]
-                    out[part] += shared + own + pairs[0, s, t] + pairs[2, middle, t]
-                    part += 1
-
-
-@kernel
-def add_split_gradient(gradient, words, classes, n, shift, out):
-    """The transpose of `split_scores`: adds to the gradient of the weights."""
-    ids = np.empty(N_SPLIT, dtype=np.uint32)
-    singles, pairs = np.empty((3, n + 1)), np.empty((3, n + 1, n + 1))
-    part = 0
-    for rule in range(2):
-        base = 100 + 100 * rule
-        for which in range(3):
-            for i in range(n + 1):
-                singles[which, i] = 0.0
-                for j in range(n + 1):
-                    pairs[which, i, j] = 0.0
-        bias = 0.0
+                row = pairs[rule, pair]
+                of_ends(words, classes, base, at, j + PAD, shift, row)
+                of_left(words, base, at, j + PAD, shift, row[3:])
+                of_right(words, classes, base, at, j + PAD, shift, row[6:])
+                pair += 1
         for s in range(n + 1):
             for middle in range(s + 1, n + 1):
                 for t in range(middle + 1, n + 1):
-                    value = gradient[part]
+                    row = splits[rule, part]
+                    of_all(words, classes, base, s + PAD, middle + PAD, t + PAD, shift, row)
                     part += 1
-                    if value == 0.0:
-                        continue
-                    of_all(words, classes, base, s + PAD, middle + PAD, t + PAD, shift, ids)
-                    add_to(out, ids, 6, value)
-                    singles[0, s] += value
-                    singles[1, middle] += value
-                    singles[2, t] += value
-                    pairs[0, s, t] += value
-                    pairs[1, s, middle] += value
-                    pairs[2, middle, t] += value
-        for i in range(n + 1):
-            bias += singles[0, i]
-            of_boundary(words, classes, base, i + PAD, i + PAD, i + PAD, shift, ids)
-            out[ids[0]] += singles[0, i]
-            out[ids[1]] += singles[1, i]
-            out[ids[2]] += singles[1, i]
-            out[ids[3]] += singles[2, i]
-            for j in range(i + 1, n + 1):
-                if pairs[0, i, j] != 0.0:
-                    of_ends(words, classes, base, i + PAD, j + PAD, shift, ids)
-                    add_to(out, ids, 3, pairs[0, i, j])
-                if pairs[1, i, j] != 0.0:
-                    of_left(words, base, i + PAD, j + PAD, shift, ids)
-                    add_to(out, ids, 3, pairs[1, i, j])
-                if pairs[2, i, j] != 0.0:
-                    of_right(words, classes, base, i + PAD, j + PAD, shift, ids)
-                    add_to(out, ids, 3, pairs[2, i, j])
-        out[place(base, 0, 0, 0, 0, shift)] += bias
-
-
-@kernel
-def gather(weights, ids, out):
-    """out[r] += sum of the weights of row r."""
-    for r in range(ids.shape[0]):
-        total = 0.0
-        for k in range(ids.shape[1]):
-            total += weights[ids[r, k]]
-        out[r] += total
-
-
-@kernel
-def scatter(gradient, ids, out):
-    """out[ids[r, k]] += gradient[r]."""
-    for r in range(ids.shape[0]):
-        value = gradient[r]
-        if value != 0.0:
-            for k in range(ids.shape[1]):
-                out[ids[r, k]] += value
 
 
 class JoinedRules(NamedTuple):
@@ -292,12 +204,12 @@ class JoinedRules(NamedTuple):
     link_words: Array
     link_kinds: Array
     link_values: Array
-    """(n_links, 3)."""
+    """(3 n_links,): three of each."""
     insertion_offsets: Array
     inserted: Array
     insertion_kinds: Array
     insertion_values: Array
-    """(n_insertions, 1)."""
+    """(n_insertions,)."""
 
 
 @inlined
@@ -310,24 +222,40 @@ def whose(offsets, first, count):
     return found
 
 
+class Rows(NamedTuple):
+    """The weight numbers of the parts of a sentence, and the values of features that have some."""
+
+    terminals: tuple[Array, Array, Array, Array]
+    """Of links, deletions, insertions and lengths, a row for each part."""
+    biases: Array
+    boundaries: Array
+    pairs: Array
+    splits: Array
+    """As `splits` has them."""
+    link_values: Array
+    insertion_values: Array
+    """Of this sentence, as `JoinedRules` has them."""
+
+
 @step
 def rows_of(given, number, shift):
-    """The weight numbers of links, deletions, insertions and lengths, a row for each part."""
+    """The rows of one of the sentences."""
     first, end = given.word_offsets[number], given.word_offsets[number + 1]
     n, padded = end - first, first + 2 * PAD * number
     words = given.words[padded : padded + n + 2 * PAD]
     classes = given.classes[padded : padded + n + 2 * PAD]
-    some = slice(given.link_offsets[first], given.link_offsets[end])
+    begin, stop = given.link_offsets[first], given.link_offsets[end]
     # A sentence has one boundary more than words.
     more = slice(given.insertion_offsets[first + number], given.insertion_offsets[end + number + 1])
     word_of = whose(given.link_offsets, first, n)
     boundary_of = whose(given.insertion_offsets, first + number, n + 1)
-    of_links = np.empty((len(word_of), N_LINK), dtype=np.int32)
-    of_deletions = np.empty((n, N_DELETION), dtype=np.int32)
-    of_insertions = np.empty((len(boundary_of), N_INSERTION), dtype=np.int32)
-    of_lengths = np.empty((given.longest[number] + 1, N_LENGTH), dtype=np.int32)
+    of_links = np.empty((len(word_of), N_LINK), dtype=np.uint32)
+    of_deletions = np.empty((n, N_DELETION), dtype=np.uint32)
+    of_insertions = np.empty((len(boundary_of), N_INSERTION), dtype=np.uint32)
+    of_lengths = np.empty((given.longest[number] + 1, N_LENGTH), dtype=np.uint32)
     links(
-        words, classes, word_of, given.link_words[some], given.link_kinds[some], shift, of_links
+        words, classes, word_of, given.link_words[begin:stop], given.link_kinds[begin:stop], shift,
+        of_links,
     )  # fmt: skip
     deletions(words, classes, shift, of_deletions)
     insertions(
@@ -335,58 +263,12 @@ def rows_of(given, number, shift):
         of_insertions,
     )  # fmt: skip
     lengths(n, shift, of_lengths)
-    rows = of_links, of_deletions, of_insertions, of_lengths
-    return (words, classes), rows, (given.link_values[some], given.insertion_values[more])
-
-
-@kernel
-def add_scores(weights, given, part_offsets, shift, out):
-    """out += the scores of the parts of sentences: links, deletions, insertions, lengths, splits.
-
-    The last weights are of features with a value: three of a link, one of an insertion; then of any
-    deletion, insertion and inverted rule.
-    """
-    valued = weights[len(weights) - N_VALUES :]
-    for number in range(len(given.longest)):
-        (words, classes), rows, (values, more) = rows_of(given, number, shift)
-        first, end = part_offsets[number], part_offsets[number + 1]
-        scores, part, n = out[first:end], 0, len(words) - 2 * PAD
-        for ids in rows:
-            gather(weights, ids, scores[part : part + len(ids)])
-            part += len(ids)
-        split_scores(weights, words, classes, n, shift, scores[part:])
-        for r in range(len(values)):
-            for k in range(3):
-                scores[r] += values[r, k] * valued[k]
-        deletion, insertion = len(values), len(values) + n
-        for s in range(n):
-            scores[deletion + s] += valued[4]
-        for r in range(len(more)):
-            scores[insertion + r] += more[r, 0] * valued[3] + valued[5]
-        for k in range((len(scores) + part) // 2, len(scores)):
-            scores[k] += valued[6]
-
-
-@kernel
-def add_gradient(score_gradient, given, part_offsets, shift, out):
-    """The transpose of `add_scores`: adds to the gradient of the weights."""
-    valued = out[len(out) - N_VALUES :]
-    for number in range(len(given.longest)):
-        (words, classes), rows, (values, more) = rows_of(given, number, shift)
-        gradient = score_gradient[part_offsets[number] : part_offsets[number + 1]]
-        part, n = 0, len(words) - 2 * PAD
-        for ids in rows:
-            scatter(gradient[part : part + len(ids)], ids, out)
-            part += len(ids)
-        add_split_gradient(gradient[part:], words, classes, n, shift, out)
-        for r in range(len(values)):
-            for k in range(3):
-                valued[k] += values[r, k] * gradient[r]
-        deletion, insertion = len(values), len(values) + n
-        for s in range(n):
-            valued[4] += gradient[deletion + s]
-        for r in range(len(more)):
-            valued[3] += more[r, 0] * gradient[insertion + r]
-            valued[5] += gradient[insertion + r]
-        for k in range((len(gradient) + part) // 2, len(gradient)):
-            valued[6] += gradient[k]
+    biases = np.empty(2, dtype=np.uint32)
+    boundaries = np.empty((2, n + 1, N_BOUNDARY), dtype=np.uint32)
+    pairs = np.empty((2, n * (n + 1) // 2, 3 * N_PAIR), dtype=np.uint32)
+    triples = np.empty((2, (n + 1) * n * (n - 1) // 6, N_TRIPLE), dtype=np.uint32)
+    splits(words, classes, shift, biases, boundaries, pairs, triples)
+    return Rows(
+        (of_links, of_deletions, of_insertions, of_lengths), biases, boundaries, pairs, triples,
+        given.link_values[3 * begin : 3 * stop], given.insertion_values[more],
+    )  # fmt: skip
