@@ -17,6 +17,7 @@ from partita.training.contents import ModelFileError
 from partita.training.digests import digest
 from partita.training.model_file import read_model, write_model
 from partita.training.packing import Code, pack, unpack
+from partita.training.records import RecordLayouts, RecordWriter, read_record
 from partita.training.shards import StoredBatches
 from small_corpora import N_WEIGHTS, chain_batches
 
@@ -154,3 +155,79 @@ def test_files_of_shards_are_checked_and_name_no_code(tmp_path):
     path.write_bytes(pickle.dumps(stored) + bytes(len(content)))
     with pytest.raises(ModelFileError, match="no model of Partita's.*Expected a file that"):
         stored[0]
+
+
+def written(values, path):
+    """Values as records of a file: where they are, and the code."""
+    code = Code()
+    with open(path, "wb") as file:
+        writer = RecordWriter(file, code)
+        return [writer.write(value) for value in values], code.members
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_records_come_back(tmp_path, is_kept):
+    """Whatever differs from one to the next: numbers, their types, lengths, text, nothing."""
+    values = [
+        *VALUES[:2],
+        *VALUES[3:],
+        *[(number, number / 3, {"n": number}, np.arange(number)) for number in range(5)],
+        *[(0, 0.0), (0, -0.0), (0, 1), (0, True), (2**70, 1e300), (-(2**63), 5e-324)],
+        *[slice(0, number) for number in (1, 2, 2)],
+    ]
+    path = tmp_path / "records"
+    places, code = written(values, path)
+    layouts = RecordLayouts()
+    for _ in range(2):
+        for value, place in zip(values, places, strict=True):
+            found = read_record(str(path), place, code, layouts, check=True, is_kept=is_kept)
+            assert digest(found) == digest(value)
+
+
+def test_what_records_have_in_common_is_there_once(tmp_path):
+    shared = np.arange(1000)
+    values = [(number, "text " * 100, shared, np.arange(number)) for number in range(50)]
+    path = tmp_path / "records"
+    places, code = written(values, path)
+    # The array stands in the first record, and in the layouts of those that know it is common.
+    assert path.stat().st_size < 4 * shared.nbytes + 50 * 800
+    layouts = RecordLayouts()
+    found = [
+        read_record(str(path), place, code, layouts, check=True, is_kept=True) for place in places
+    ]
+    assert len(layouts) <= 3
+    assert found[10][2] is found[40][2]
+    assert found[10][2] is not found[10][3]
+    assert len(pickle.loads(pickle.dumps(layouts))) == 0
+
+
+def test_what_can_change_is_never_shared(tmp_path):
+    values = [([1, 2], {"a": 1}, {1}, Growing([1]), slice(1, 2)) for _ in range(3)]
+    path = tmp_path / "records"
+    places, code = written(values, path)
+    layouts = RecordLayouts()
+    first, second = (
+        read_record(str(path), place, code, layouts, check=False, is_kept=False)
+        for place in places[:2]
+    )
+    assert first == second == values[0]
+    for mine, its in zip(first[:4], second[:4], strict=True):
+        assert mine is not its
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_record_with_a_wrong_byte(tmp_path, is_kept):
+    """Wherever it is, it is noticed; in what is no array, whenever it is read."""
+    path = tmp_path / "records"
+    places, code = written([(np.arange(3), 1), (np.arange(4), 2)], path)
+    content = path.read_bytes()
+    start, size = places[1]
+    for wrong in range(start, start + size):
+        damaged = bytearray(content)
+        damaged[wrong] ^= 1
+        path.write_bytes(damaged)
+        with pytest.raises(ModelFileError):
+            read_record(str(path), places[1], code, RecordLayouts(), check=True, is_kept=is_kept)
+    path.write_bytes(content[:-1])
+    with pytest.raises(ModelFileError, match="ends before byte"):
+        read_record(str(path), places[1], code, RecordLayouts(), check=False, is_kept=is_kept)

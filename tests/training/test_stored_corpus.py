@@ -12,6 +12,7 @@ from partita.objectives import Likelihood
 from partita.training.contents import ModelFileError
 from partita.training.corpora import build_corpus
 from partita.training.memory_corpus import MemoryCorpus
+from partita.training.model_file import read_model, write_model
 from partita.training.optimisers import LBFGS, Adam
 from partita.training.penalties import Penalty
 from partita.training.shards import StoredBatches
@@ -42,14 +43,21 @@ def test_a_cache_is_opened_again_for_the_same_data_only(tmp_path):
     assert StoredBatches.reopened(tmp_path / "elsewhere", "the key") is None
 
 
+def test_a_cache_of_another_format_is_made_anew(tmp_path):
+    stored = StoredBatches.write(chain_batches(), tmp_path)
+    stored.save("key")
+    found = read_model(tmp_path / "index", kind="index")
+    del found.header["format"]
+    write_model(tmp_path / "index", found.header, found.arrays)
+    assert StoredBatches.reopened(tmp_path, "key") is None
+
+
 def test_a_cache_names_no_code_but_classes_of_data(tmp_path):
     stored = StoredBatches.write(chain_batches(), tmp_path)
     stored.save("key")
     index = tmp_path / "index"
     content = index.read_bytes()
     assert b"partita.training.batches.Batch" in content
-    from partita.training.model_file import read_model, write_model
-
     found = read_model(index, kind="index")
     found.header["files"][0]["code"][0] = "subprocess.run"
     write_model(index, found.header, found.arrays)

@@ -73,7 +73,7 @@ def write_model(
 
 def encoded(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> list[Any]:
     """The bytes of a file, in pieces to be written one after the other."""
-    entries, chunks = _laid_out(arrays)
+    entries, chunks = laid_out(arrays)
     complete = {**header, "arrays": entries}
     try:
         text = json.dumps(complete, ensure_ascii=False, allow_nan=False).encode()
@@ -82,6 +82,11 @@ def encoded(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> list[Any]
             f"the header cannot be written as JSON: {error}. Expected text, finite numbers, "
             "booleans, None, and lists and dictionaries of them; put arrays among the arrays."
         ) from None
+    return framed(text, chunks)
+
+
+def framed(text: bytes, chunks: list[Any]) -> list[Any]:
+    """A header and what follows it, behind their lengths and checksums."""
     payload = hashlib.sha256()
     for chunk in chunks:
         payload.update(chunk)
@@ -113,35 +118,34 @@ def decoded(
     _check_kind(path, found.header, kind, estimator)
     start = file.tell()
     if _checksum(file, found.n_bytes) != found.digest:
-        raise _damaged(path, "the checksum of its arrays does not match")
+        raise damaged(path, "the checksum of its arrays does not match")
     file.seek(start)
     # A bytearray, so that the arrays are writable and share its memory.
     payload = bytearray(found.n_bytes)
     if file.readinto(payload) != len(payload):  # type: ignore[attr-defined]
-        raise _damaged(path, "it changed while it was read")
+        raise damaged(path, "it changed while it was read")
     arrays = _arrays(path, payload, found.header.pop("arrays"))
     if kind == "model":
         check_numbers(path, arrays)
     return Contents(found.header, arrays, path)
 
 
-def mapped(path: str, start: int, size: int, *, kind: str, check: bool) -> Contents:
+def mapped(path: str, start: int, size: int, *, kind: str) -> Contents:
     """What `size` bytes of a file hold from `start` on, its arrays as they lie there.
 
-    Nothing is read before it is used, and the memory of what was read can be taken back by the
-    system. What is written into an array stays in this process. Arrays must lie at multiples of
-    `ALIGNMENT`, see `aligned`. With `check` the checksum of the arrays is compared, too.
+    The memory of what was read can be taken back by the system. What is written into an array stays
+    in this process. Arrays must lie at multiples of `ALIGNMENT`, see `aligned`.
     """
     page = start - start % mmap.ALLOCATIONGRANULARITY
     with open(path, "rb") as file:
         if _size(file) < start + size:
-            raise _damaged(path, f"it ends before byte {start + size}")
+            raise damaged(path, f"it ends before byte {start + size}")
         memory = mmap.mmap(file.fileno(), start + size - page, access=mmap.ACCESS_COPY, offset=page)
         file.seek(start)
         found = _read_header(path, file, size)
         _check_kind(path, found.header, kind, None)
-        if check and _checksum(file, found.n_bytes) != found.digest:
-            raise _damaged(path, "the checksum of its arrays does not match")
+        if _checksum(file, found.n_bytes) != found.digest:
+            raise damaged(path, "the checksum of its arrays does not match")
     payload = memoryview(memory)[start - page + size - found.n_bytes :]
     return Contents(found.header, _arrays(path, payload, found.header.pop("arrays")), path)
 
@@ -163,7 +167,7 @@ def _size(file: BinaryIO) -> int:
     return os.fstat(file.fileno()).st_size
 
 
-def _laid_out(arrays: Mapping[str, Array]) -> tuple[dict[str, Any], list[Any]]:
+def laid_out(arrays: Mapping[str, Array]) -> tuple[dict[str, Any], list[Any]]:
     """Where each array lies after the header, and the bytes to write, gaps included."""
     entries: dict[str, Any] = {}
     chunks: list[Any] = []
@@ -195,13 +199,23 @@ def _read_header(path: str, file: BinaryIO, size: int) -> _FileHeader:
     """The header, once its checksum says that it is what was written."""
     first = file.tell()
     start = file.read(START)
+    length, payload = check_start(path, start, size)
+    digests = start[PREFIX.size :]
+    if _checksum(file, length, start[: PREFIX.size]) != digests[:32]:
+        raise damaged(path, "the checksum of its header does not match")
+    file.seek(first + START)
+    return _FileHeader(_parsed_header(path, file.read(length)), payload, digests[32:])
+
+
+def check_start(path: str, start: bytes, size: int) -> tuple[int, int]:
+    """The lengths of the header and of what follows, once they fit to how many bytes there are."""
     if not start.startswith(MAGIC):
         raise ModelFileError(
             f"{path} is no model of Partita's: {_described(start)}. Expected a file that `save` or "
             "`partita train -o` wrote; check the path."
         )
     if len(start) < START:
-        raise _damaged(path, f"it ends after {len(start)} bytes")
+        raise damaged(path, f"it ends after {len(start)} bytes")
     _, version, zero, length, payload = PREFIX.unpack_from(start)
     if version != VERSION and zero == 0:
         other = "a newer" if version > VERSION else "the older"
@@ -210,14 +224,10 @@ def _read_header(path: str, file: BinaryIO, size: int) -> _FileHeader:
             f"model again with this one, or use {other} Partita that wrote it."
         )
     if START + length + payload != size:
-        raise _damaged(path, f"it has {size} bytes instead of {START + length + payload}")
+        raise damaged(path, f"it has {size} bytes instead of {START + length + payload}")
     if length > MOST_HEADER:
         raise not_ours(path, f"its header has {length:,} bytes, more than {MOST_HEADER:,}")
-    digests = start[PREFIX.size :]
-    if _checksum(file, length, start[: PREFIX.size]) != digests[:32]:
-        raise _damaged(path, "the checksum of its header does not match")
-    file.seek(first + START)
-    return _FileHeader(_parsed_header(path, file.read(length)), payload, digests[32:])
+    return length, payload
 
 
 def _described(start: bytes) -> str:
@@ -300,7 +310,7 @@ def _is_placed(kind: np.dtype[Any], shape: Any, offset: Any, n_bytes: int) -> bo
     return bool(is_aligned and offset + kind.itemsize * math.prod(shape) <= n_bytes)
 
 
-def _damaged(path: str | os.PathLike[str], how: str) -> ModelFileError:
+def damaged(path: str | os.PathLike[str], how: str) -> ModelFileError:
     return ModelFileError(
         f"{os.fspath(path)} is damaged: {how}. Copy it again from where it came, or write it anew."
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from partita.arrays import Array
 from partita.training.anatomy import Anatomy, is_code, taken_apart
+from partita.training.recipes import Recipe
 
 
 class Code:
@@ -47,7 +48,7 @@ def pack(value: Any, code: Code) -> tuple[dict[str, Any], dict[str, Array]]:
 
 def unpack(header: Mapping[str, Any], arrays: Mapping[str, Array], code: Sequence[Any]) -> Any:
     """What `pack` was given, with the code that it numbered."""
-    return _Unpacker(header["objects"], arrays, code).of(header["root"])
+    return Recipe(header, code).made(arrays)
 
 
 class _Packer:
@@ -107,72 +108,3 @@ class _Packer:
         name = str(len(self.arrays))
         self.arrays[name] = array
         return name
-
-
-class _Unpacker:
-    def __init__(
-        self, objects: Sequence[Any], arrays: Mapping[str, Array], code: Sequence[Any]
-    ) -> None:
-        self._objects = objects
-        self._arrays = arrays
-        self._code = code
-        self._made: dict[int, Any] = {}
-
-    def of(self, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        place = value["at"]
-        if place not in self._made:
-            [(kind, contents)] = self._objects[place].items()
-            self._made[place] = self._unpacked(place, kind, contents)
-        return self._made[place]
-
-    def _unpacked(self, place: int, kind: str, contents: Any) -> Any:
-        if kind == "made":
-            return self._put_together(place, contents)
-        if kind == "dict":
-            made = self._made[place] = {}
-            made.update((self.of(name), self.of(part)) for name, part in contents)
-            return made
-        if kind == "list":
-            items = self._made[place] = []
-            items.extend(map(self.of, contents))
-            return items
-        if kind in ("tuple", "set", "frozenset"):
-            return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](
-                map(self.of, contents)
-            )
-        if kind == "float":
-            return float(contents)
-        if kind == "code":
-            return self._code[contents]
-        array = self._arrays[contents]
-        if kind == "bytes":
-            return array.tobytes()
-        if kind == "scalar":
-            return array[()]
-        return array.T if kind == "turned" else array
-
-    def _put_together(self, place: int, contents: Sequence[Any]) -> Any:
-        make, arguments, state, items, entries = contents
-        # Made before its state is, which may hold the object itself.
-        made = self._made[place] = self.of(make)(*self.of(arguments))
-        given = self.of(state)
-        if given is not None:
-            _set_state(made, given)
-        for item in self.of(items):
-            made.append(item)
-        for name, part in self.of(entries):
-            made[name] = part
-        return made
-
-
-def _set_state(made: Any, state: Any) -> None:
-    """As `copy` does: by `__setstate__`, or attribute by attribute."""
-    if hasattr(made, "__setstate__"):
-        made.__setstate__(state)
-        return
-    attributes, slots = state if isinstance(state, tuple) else (state, None)
-    for name, value in {**(attributes or {}), **(slots or {})}.items():
-        # Also where the class is frozen.
-        object.__setattr__(made, name, value)

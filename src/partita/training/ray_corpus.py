@@ -248,7 +248,8 @@ class ShardWorker:
 
     def _shard(self, number: int) -> list[Batch]:
         if number not in self._shards:
-            self._shards[number] = list(self._stored[number :: self._n_shards])
+            own = range(number, len(self._stored), self._n_shards)
+            self._shards[number] = [self._stored[index] for index in own]
         return self._shards[number]
 
     def _batch(self, index: int) -> Batch:

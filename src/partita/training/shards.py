@@ -1,16 +1,18 @@
 """Batches in files, to be read as they are needed: the corpus of a cluster, and one beyond memory.
 
-The files have the layout of model files, and hold numbers and text. The code that makes objects of
+The files hold numbers and text (see `records`). The code that makes objects of
 them, classes and functions, is not among it: it travels as the program itself does. What is read is
 mapped into memory, so that the system can take the memory back at any time.
 """
 
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 
@@ -18,20 +20,15 @@ from partita.arrays import Array, IntArray
 from partita.training.batches import Batch
 from partita.training.code_names import code_named, name_of
 from partita.training.digests import N_BYTES, digest_of_parts, digest_part
-from partita.training.model_file import (
-    ModelFileError,
-    aligned,
-    encoded,
-    mapped,
-    read_model,
-    write_model,
-)
-from partita.training.packing import Code, pack, unpack
+from partita.training.model_file import ModelFileError, read_model, write_model
+from partita.training.packing import Code
+from partita.training.records import RecordLayouts, RecordWriter, read_record
 from partita.training.tagged_batches import AnyBatch
 
-KIND = "batch"
 INDEX = "index"
 """The file that says what the others hold."""
+FORMAT = 2
+"""Of the files: 2 has what batches have in common once. Others are encoded anew."""
 PREFETCHED = 4
 """Batches that the system is asked to have ready, beside the one that is read."""
 
@@ -57,15 +54,10 @@ class StoredFile:
         code, names = Code(), dict[str, None]()
         places, sizes, digests = [], [], []
         with open(path, "wb") as file:
+            writer = RecordWriter(file, code)
             for batch in batches:
-                header, arrays = pack(batch, code)
-                chunks = encoded({"kind": KIND, **header}, arrays)
-                file.seek(aligned(file.tell(), chunks))
-                start = file.tell()
-                for chunk in chunks:
-                    file.write(chunk)
+                places.append(writer.write(batch))
                 structures = batch.structures
-                places.append((start, file.tell() - start))
                 n_words = int(structures.n_words.sum())
                 n_weights = batch.features.n_weights
                 sizes.append((structures.n_sentences, n_words, structures.n_parts, n_weights))
@@ -88,6 +80,7 @@ class StoredBatches(Sequence[Batch]):
     folder: str
     files: tuple[StoredFile, ...]
     _checked: set[int] = field(default_factory=set, repr=False, compare=False)
+    _layouts: RecordLayouts = field(default_factory=RecordLayouts, repr=False, compare=False)
 
     @classmethod
     def write(cls, batches: Iterable[Batch], folder: str | os.PathLike[str]) -> "StoredBatches":
@@ -96,7 +89,7 @@ class StoredBatches(Sequence[Batch]):
         return cls(os.fspath(folder), (StoredFile.write(Path(folder) / "batches-0", batches),))
 
     def __len__(self) -> int:
-        return int(self._ends[-1])
+        return self._ends[-1]
 
     @overload
     def __getitem__(self, index: int) -> Batch: ...
@@ -108,25 +101,37 @@ class StoredBatches(Sequence[Batch]):
         """A batch; `ModelFileError` if its file is damaged. Some of them are read one by one."""
         if isinstance(index, slice):
             return ChosenBatches(self, range(len(self))[index])
-        number = int(np.searchsorted(self._ends, index, side="right")) - 1
-        file = self.files[number]
-        start, size = file.places[index - self._ends[number]].tolist()
-        path = str(Path(self.folder) / file.name)
-        contents = mapped(path, start, size, kind=KIND, check=index not in self._checked)
+        return self._batch(index, is_kept=True)
+
+    def read(self, index: int, coming: int | None = None) -> Batch:
+        """A batch that is used once, while the system is asked to get one that comes soon."""
+        return self._batch(index, is_kept=False, coming=coming)
+
+    def _batch(self, index: int, *, is_kept: bool, coming: int | None = None) -> Batch:
+        file, place = self._place(index)
+        next_place = None
+        if coming is not None:
+            other, next_place = self._place(coming)
+            # The system reads ahead by itself where another file begins.
+            next_place = next_place if other is file else None
+        batch: Batch = read_record(
+            os.path.join(self.folder, file.name),
+            place,
+            file.code,
+            self._layouts,
+            check=index not in self._checked,
+            is_kept=is_kept,
+            next_place=next_place,
+        )
         self._checked.add(index)
-        batch: Batch = unpack(contents.header, contents.arrays, file.code)
         return batch
 
-    def prefetch(self, indices: Iterable[int]) -> None:
-        """Ask the system to read batches that will be needed soon, beside what is computed."""
-        if not hasattr(os, "posix_fadvise"):
-            return  # it will read them when they are needed
-        for index in indices:
-            number = int(np.searchsorted(self._ends, index, side="right")) - 1
-            file = self.files[number]
-            start, size = file.places[index - self._ends[number]].tolist()
-            with open(Path(self.folder) / file.name, "rb") as opened:
-                os.posix_fadvise(opened.fileno(), start, size, os.POSIX_FADV_WILLNEED)
+    def _place(self, index: int) -> tuple[StoredFile, tuple[int, int]]:
+        """The file of a batch, and where it begins and how long it is there."""
+        number = bisect_right(self._ends, index) - 1
+        file = self.files[number]
+        start, size = file.places[index - self._ends[number]].tolist()
+        return file, (start, size)
 
     @property
     def sizes(self) -> IntArray:
@@ -144,8 +149,8 @@ class StoredBatches(Sequence[Batch]):
         return digest_of_parts(row.tobytes() for file in self.files for row in file.digests)
 
     @cached_property
-    def _ends(self) -> IntArray:
-        return np.cumsum([0, *(len(file.places) for file in self.files)])
+    def _ends(self) -> list[int]:
+        return list(accumulate((len(file.places) for file in self.files), initial=0))
 
     def save(self, key: str) -> None:
         """Write down what the files hold, for `reopened`; `key` says what they were made from."""
@@ -158,7 +163,7 @@ class StoredBatches(Sequence[Batch]):
             {"name": file.name, "names": file.names, "code": [name_of(each) for each in file.code]}
             for file in self.files
         ]
-        header = {"kind": INDEX, "key": key, "files": described}
+        header = {"kind": INDEX, "format": FORMAT, "key": key, "files": described}
         write_model(Path(self.folder) / INDEX, header, arrays)
 
     @classmethod
@@ -168,7 +173,7 @@ class StoredBatches(Sequence[Batch]):
             contents = read_model(Path(folder) / INDEX, kind=INDEX)
         except (FileNotFoundError, ModelFileError):
             return None
-        if contents.header.get("key") != key:
+        if contents.header.get("key") != key or contents.header.get("format") != FORMAT:
             return None
         files = []
         for number, each in enumerate(contents.header["files"]):
@@ -205,7 +210,8 @@ class ChosenBatches(Sequence[Each]):
         if isinstance(index, slice):
             return ChosenBatches(self.batches, self.indices[index])
         if isinstance(self.batches, StoredBatches):
-            self.batches.prefetch(self.indices[index + PREFETCHED : index + PREFETCHED + 1])
+            coming = self.indices[index + PREFETCHED] if index + PREFETCHED < len(self) else None
+            return cast(Each, self.batches.read(self.indices[index], coming))
         return self.batches[self.indices[index]]
 
     def __iter__(self) -> Iterator[Each]:

@@ -232,7 +232,7 @@ class _Sweep(SharedWork):
         buffers: Sequence[FloatArray | None],
         watcher: Callable[[float], None] | None,
     ) -> None:
-        self.statistics: list[dict[str, FloatArray]] = [{} for _ in batches]
+        self.statistics: list[dict[str, FloatArray]] = [{} for _ in range(len(batches))]
         self._batches = batches
         self._request = request
         self._watcher = watcher
