@@ -5,8 +5,8 @@
 DATA is the folder of the corpora (or PARTITA_DATA). Training and predicting are processes by
 themselves, which read what they need from files; a peer's process has nothing of ours but the
 reader of files, and no NumPy unless it needs it. Iterations are few, since memory does not grow
-from the second pass on. With `--only`, the rows of other cases stay as they were. Five minutes on a
-quiet machine; load makes it slower and changes no figure.
+from the second pass on. With `--only`, the rows of other cases stay as they were, and say of which
+commit they are. Five minutes on a quiet machine; load makes it slower and changes no figure.
 """
 
 import argparse
@@ -316,7 +316,7 @@ def row_of(case: str, way: str, peaks: dict[str, dict[str, int]]) -> dict[str, A
 
 def aims_of(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Training beyond Python with Numba: thrice what CRFsuite takes, or so many megabytes."""
-    from benchmarks.timing import aim
+    from benchmarks.timing import aim, if_earlier
 
     theirs = {row["what"]: row["training"] for row in rows if row["by"] == "python-crfsuite"}
     found, seen = [], set()
@@ -326,23 +326,26 @@ def aims_of(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             continue
         seen.add(what)
         if what in theirs:
-            name = f"{what}: megabytes of training beyond Numba, over CRFsuite's"
+            name = f"{what}: megabytes of training beyond Numba, over CRFsuite's{if_earlier(row)}"
             found.append(aim(name, own / theirs[what], most=3))
         elif CASES[what].most is not None:
-            name = f"{what}: megabytes of training beyond Numba"
+            name = f"{what}: megabytes of training beyond Numba{if_earlier(row)}"
             found.append(aim(name, own, most=CASES[what].most))
     return found
 
 
 def headlines_of(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Training, ours beside the peer's, for the summary of the page."""
+    from benchmarks.timing import if_earlier
+
     found = []
     for case, (_, ways, _) in CASES.items():
         peaks = {row["by"]: row for row in rows if row["what"] == case}
         peers = [way for way in ways if not ways[way].is_ours and way in peaks]
         first = peaks.get(next(iter(ways)))
         if first and peers:
-            own = f"{first['training']} MB, {first['training beyond that']} beyond Python and Numba"
+            beyond = first["training beyond that"]
+            own = f"{first['training']} MB, {beyond} beyond Python and Numba{if_earlier(first)}"
             theirs = ", ".join(f"{way} {peaks[way]['training']} MB" for way in peers)
             found.append({"what": f"{case}: memory of training", "ours": own, "peers": theirs})
     return found
@@ -360,13 +363,11 @@ def main() -> None:
     if options.run:
         print(json.dumps(measured(options.data, *options.run)))
         return
-    from benchmarks.timing import RESULTS, Table, write_json
+    from benchmarks.timing import Table, earlier_rows, write_json
 
-    path = RESULTS / "memory.json"
-    earlier = json.loads(path.read_text())["tables"][0]["rows"] if path.exists() else []
-    new = {case: rows_of(options.data, case) for case in options.only}
-    kept = {case: [row for row in earlier if row["what"] == case] for case in CASES}
-    rows = list(chain.from_iterable(({**kept, **new})[case] for case in CASES))
+    new = list(chain.from_iterable(rows_of(options.data, case) for case in options.only))
+    every = [*new, *earlier_rows("memory", "what", new)]
+    rows = [row for case in CASES for row in every if row["what"] == case]
     table = Table("Peaks of processes, megabytes", rows)
     print(table)
     print(write_json("memory", [table], headlines_of(rows), aims_of(rows)))

@@ -5,10 +5,9 @@
 
 The text is made up (Zipf's law, 17 tags), so that its size is free and no data are needed. Ray is
 started on this machine; more workers than it has cores show the costs, not a gain. What is left
-out by `--only` stays in the results as it was.
+out by `--only` stays in the results as it was, and says of which commit it is.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -24,7 +23,7 @@ import numpy as np
 
 from benchmarks.limited_memory import limited
 from benchmarks.peaks import peak_gigabytes
-from benchmarks.timing import RESULTS, Table, aim, best_time, show_help, write_json
+from benchmarks.timing import Table, aim, best_time, earlier_tables, show_help, write_json
 from partita import DependencyParser, Tagger, samples
 from partita.arrays import FloatArray
 from partita.data import read_sentences
@@ -42,8 +41,6 @@ from partita.training.optimisers.quasi_newton import QuasiNewtonState
 
 N_TAGS, PER_SENTENCE, PER_WORD = 17, 20, 20
 LARGE_ITERATIONS = 2
-EARLIER = " (of commit"
-"""Behind the titles of tables that were measured before the others."""
 BANDWIDTH = 1.25e9
 """Bytes a second of a link of 10 Gbit/s, for the model on paper."""
 LATENCY = 1e-3
@@ -429,23 +426,8 @@ def main() -> None:
             tables.append(table)
             print(table, flush=True)
     if not quick:
-        every = with_earlier(tables)
+        every = tables + earlier_tables("scale", tables)
         print(f"\nWritten to {write_json('scale', every, aims=aims_of(every))}")
-
-
-def with_earlier(tables: list[Table]) -> list[Table]:
-    """New tables, and those of the last results that were not made again; by their first word.
-
-    These say of which commit they are, since the results name that of the new ones.
-    """
-    path = RESULTS / "scale.json"
-    old = json.loads(path.read_text()) if path.exists() else {"tables": []}
-    new = {table.title.partition(":")[0] for table in tables}
-    kept = [Table(**each) for each in old["tables"] if each["title"].partition(":")[0] not in new]
-    for table in kept:
-        if EARLIER not in table.title:
-            table.title += f"{EARLIER} {old['commit']})"
-    return tables + kept
 
 
 if __name__ == "__main__":

@@ -173,6 +173,44 @@ def write_json(
     return path
 
 
+EARLIER = "of commit"
+"""Behind the titles of tables, and as a column of rows, that were measured before the others."""
+
+
+def earlier_tables(name: str, new: Sequence[Table]) -> list[Table]:
+    """The tables of the last results that are not made again; by the first words of their titles.
+
+    They say of which commit they are, since the results name that of the new ones.
+    """
+    commit, kept = _last_results(name)
+    titles = {table.title.partition(":")[0] for table in new}
+    kept = [table for table in kept if table.title.partition(":")[0] not in titles]
+    for table in kept:
+        if f"({EARLIER}" not in table.title:
+            table.title += f" ({EARLIER} {commit})"
+    return kept
+
+
+def earlier_rows(name: str, column: str, new: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The same for rows of the only table, told from each other by what they have in a column."""
+    commit, tables = _last_results(name)
+    values = {row[column] for row in new}
+    rows = [row for table in tables for row in table.rows if row[column] not in values]
+    return [{**row, EARLIER: row.get(EARLIER, commit)} for row in rows]
+
+
+def if_earlier(row: Mapping[str, Any]) -> str:
+    """What is to stand behind something that was taken from a row."""
+    return f" ({EARLIER} {row[EARLIER]})" if EARLIER in row else ""
+
+
+def _last_results(name: str) -> tuple[str | None, list[Table]]:
+    """The commit and the tables."""
+    path = RESULTS / f"{name}.json"
+    found = json.loads(path.read_text()) if path.exists() else {"commit": None, "tables": []}
+    return found["commit"], [Table(**each) for each in found["tables"]]
+
+
 def spread(values: Sequence[float], sign: str = "") -> str:
     """Mean and standard deviation of several runs, in print."""
     mean = f"{np.mean(values):{sign}.2f}"

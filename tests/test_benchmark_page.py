@@ -1,11 +1,12 @@
 """The page of benchmarks says which commit was measured, and whether the code has changed since."""
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from benchmarks import page
+from benchmarks import page, timing
 from benchmarks.page import Section
 
 SOURCES = Path(__file__).parents[1] / "src" / "partita"
@@ -85,3 +86,44 @@ def test_a_section_says_first_what_is_measured(name):
     before, _, _ = section.text.partition("<details")
     assert section.note.partition("\n\n")[0] in before
     assert section.age in before
+
+
+# ------------------------------------------------------------------ results of several commits
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """Writes the results of a benchmark as of a commit."""
+    monkeypatch.setattr(timing, "RESULTS", tmp_path)
+
+    def write(commit, *tables):
+        content = {"commit": commit, "tables": [vars(table) for table in tables]}
+        (tmp_path / "mine.json").write_text(json.dumps(content))
+
+    return write
+
+
+def test_tables_that_were_kept_say_of_which_commit(results):
+    assert timing.earlier_tables("mine", []) == []
+    first, second = timing.Table("One: 1"), timing.Table("Two: 2")
+    results("aaa", first, second)
+    again = timing.Table("One: 3")
+    kept = timing.earlier_tables("mine", [again])
+    assert [table.title for table in kept] == ["Two: 2 (of commit aaa)"]
+    results("bbb", again, *kept)
+    titles = [table.title for table in timing.earlier_tables("mine", [])]
+    assert titles == ["One: 3 (of commit bbb)", "Two: 2 (of commit aaa)"]
+
+
+def test_rows_that_were_kept_say_of_which_commit(results):
+    assert timing.earlier_rows("mine", "what", []) == []
+    rows = [{"what": "a", "by": 1, "n": 5}, {"what": "a", "by": 2, "n": 6}, {"what": "b", "n": 7}]
+    results("aaa", timing.Table("One", rows))
+    new = [{"what": "b", "n": 8}]
+    kept = timing.earlier_rows("mine", "what", new)
+    assert [(row["n"], row["of commit"]) for row in kept] == [(5, "aaa"), (6, "aaa")]
+    results("bbb", timing.Table("One", [*new, *kept]))
+    again = {row["n"]: row["of commit"] for row in timing.earlier_rows("mine", "what", [])}
+    assert again == {8: "bbb", 5: "aaa", 6: "aaa"}
+    assert timing.if_earlier(kept[0]) == " (of commit aaa)"
+    assert timing.if_earlier(new[0]) == ""
