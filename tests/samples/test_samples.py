@@ -1,5 +1,6 @@
 """The sample data are what the generator writes, well formed, and varied enough to learn from."""
 
+import sys
 from collections import defaultdict
 
 import pytest
@@ -9,6 +10,7 @@ from partita import samples
 from partita.data.arc_rules import read_arc_rules
 from partita.data.formats import read_sentences
 from partita.evaluation import compare_trees
+from partita.samples.__main__ import main as copy_samples
 from partita.structures.tree_tools import is_projective
 from tools.samples import generate
 
@@ -141,3 +143,23 @@ def test_rules_for_english_teach_a_parser():
     ).fit([], unlabelled=text)
     dev = samples.treebank("dev")
     assert compare_trees(dev, parser.predict(dev)).uas > 0.75
+
+
+def test_copies_that_were_changed_stay(tmp_path, monkeypatch, capsys):
+    def copy(*more):
+        monkeypatch.setattr(sys, "argv", ["samples", str(tmp_path / "new"), *more])
+        with pytest.raises(SystemExit) as end:
+            copy_samples()
+        return end.value.code
+
+    assert copy() == copy() == 0
+    changed, lost = tmp_path / "new/chunks-dev.txt", tmp_path / "new/arc-rules.txt"
+    changed.write_text("mine")
+    lost.unlink()
+    assert copy() == 2
+    message = capsys.readouterr().err
+    assert "would be lost: chunks-dev.txt. Name another folder, or say --overwrite." in message
+    assert changed.read_text() == "mine"
+    assert not lost.exists()
+    assert copy("--overwrite") == 0
+    assert changed.read_bytes() == samples.path("chunks-dev.txt").read_bytes()
