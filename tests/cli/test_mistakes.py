@@ -40,7 +40,7 @@ MISTAKES = [
     ("train tagger train.conllu -o m --convert IOB1", "the tags spell out no chunks"),
     ("train tagger -o m", "no data came; name files with tags"),
     ("train hmm -o m", "no data came; name files with tags"),
-    ("train hmm --unlabelled raw.txt -o m", "n_tags"),
+    ("train hmm --unlabelled raw.txt -o m", "--n-tags"),
     ("train hmm train.conllu --alpha -1 -o m", "alpha is -1"),
     ("train hmm train.conllu --dictionary {0}/dictionary -o m", "dictionary, line 2: found 'cat'"),
     (
@@ -52,7 +52,7 @@ MISTAKES = [
     ("train parser train.conllu --unlabelled raw.txt -o m", "without --entropy-weight or --rules"),
     ("train parser train.conllu --rule-share 0.5 -o m", "which changes nothing without --rules"),
     ("train parser x --rules {0}/rules --rule-share 0.5 -o m", "have targets of their own"),
-    ("train tagger train.conllu --n-steps 5 -o m", "n_steps is 5, which changes nothing without"),
+    ("train tagger train.conllu --n-steps 5 -o m", "--n-steps is 5, which changes nothing without"),
     ("train hmm train.conllu --l2 5 -o m", "l2 is 5.0, which changes nothing without features"),
     ("train tagger train.conllu -o {0}/none/m", "there is no folder"),
     ("train tagger train.conllu -o {0}", "it is a folder; give the name of a file"),
@@ -87,10 +87,13 @@ MISTAKES = [
     ("train tagger none.conllu -o m --l2 -1", "l2 is -1.0; expected a number, 0 or more"),
     ("train tagger none.conllu -o m --class-weights A=b", "--class-weights is 'A=b'; expected"),
     ("train hmm none.conllu -o m --workers 0", "workers is 0; expected a number of threads"),
-    ("simulate tagger none none --min-count 0", "min_count is 0; expected a whole number, 1"),
+    ("simulate tagger none none --min-count 0", "--min-count is 0; expected a whole number, 1"),
     ("train tagger train.conllu --features {0}/bad.tpl -o m", "bad.tpl, line 1: found '%x[0]'"),
     ("train tagger train.conllu --features {0}/latin.conllu -o m", "the byte 0xe4 at position"),
-    ("train tagger train.conllu --entropy-weight 1 -o m", "entropy_weight is above 0, but no sent"),
+    (
+        "train tagger train.conllu --entropy-weight 1 -o m",
+        "--entropy-weight is above 0, but no sent",
+    ),
     (
         "predict train.conllu raw.txt",
         "train.conllu is no model of Partita's: it seems to",

@@ -1,13 +1,15 @@
 """Flags are the declared options of the estimators, and arguments those of functions."""
 
 import inspect
+from contextlib import suppress
 
 import pytest
 
-from partita.cli import select, simulate
+from partita.cli import main, select, simulate
 from partita.cli.models import ESTIMATORS, estimator_class
 from partita.cli.options import flag_of, read_options
-from partita.cli.parser import build_parser
+from partita.cli.parser import Parser, build_parser
+from partita.cli.spelling import in_flags
 from partita.estimators.options import options_of
 from partita.estimators.tagging import selection, simulation
 
@@ -49,3 +51,60 @@ def test_strategies_and_their_arguments():
         default = replay[argument.name]
         expected = ",".join(default) if isinstance(default, tuple) else default
         assert argument.default == expected
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_a_wrong_value_is_told_with_its_flag(kind, files, capsys):
+    """Of every option with a check, as it stands in the message of Python."""
+    n_checked = 0
+    for option in options_of(estimator_class(kind)):
+        wrong = {"whole number": "-7", "number": "-7.5"}.get(option.expected.split(",")[0][2:])
+        if wrong is None or not option.about.is_flag:
+            continue
+        with suppress(ValueError):
+            option.checked(float(wrong) if "." in wrong else int(wrong))
+            continue  # this one takes it
+        flag = flag_of(option.name)
+        assert main(["train", kind, str(files / "train.conllu"), "-o", "m", flag, wrong]) == 2
+        message = capsys.readouterr().err.splitlines()[-1]
+        assert message.startswith(f"partita: {flag} is -7")
+        assert option.name not in message or "_" not in option.name
+        assert "None" not in message
+        n_checked += 1
+    assert n_checked > 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("parser --no-projective --order 2", "--no-projective came with --order 2; arcs"),
+        (
+            "parser --order 2 --labels joint",
+            "--labels joint came with --order 2; expected --labels",
+        ),
+        ("parser --rule-weight 3", "--rule-weight is 3.0, which changes nothing without rules"),
+        ("tagger --resume", "--resume came without a checkpoint"),
+        ("tagger --entropy-weight 1", "give such sentences to fit (--unlabelled ...), or leave"),
+    ],
+)
+def test_options_that_make_no_sense_together_are_told_as_flags(flags, expected, files, capsys):
+    kind, *given = flags.split()
+    assert main(["train", kind, str(files / "train.conllu"), "-o", "m", *given]) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_what_is_no_option_stays():
+    actions = build_parser_of("train", "tagger").actions()
+    for message in (
+        "data/min_count.txt: nothing here",
+        "the file 'min_count' has no features or format",
+        "min_counts is 3",
+        "line 3: found l2 in order",
+    ):
+        assert in_flags(message, actions) == message
+
+
+def build_parser_of(*command):
+    """The parser that a command's arguments are read by."""
+    build_parser().parse_args([*command, "x", "-o", "y"])
+    return Parser.used[-1]

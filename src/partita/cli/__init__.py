@@ -61,9 +61,20 @@ def _status(arguments: Sequence[str] | None) -> int:
         print(f"partita: {where}{error.strerror or error}.{advice}", file=sys.stderr)
         return 2
     except ValueError as error:
-        print(f"partita: {error}", file=sys.stderr)
+        print(f"partita: {_as_typed(error)}", file=sys.stderr)
         return 2
     return status or 0
+
+
+def _as_typed(error: ValueError) -> str:
+    """What an error says, with flags where it names options; but of data as they are."""
+    from partita.cli.parser import Parser
+    from partita.cli.spelling import in_flags
+    from partita.data.errors import DataError
+
+    if isinstance(error, DataError) or not Parser.used:
+        return str(error)
+    return in_flags(str(error), Parser.used[-1].actions())
 
 
 def _run(given: list[str]) -> int:

@@ -93,6 +93,10 @@ class Parser(argparse.ArgumentParser):
         """The options that it takes."""
         return {text for action in self._actions for text in action.option_strings}
 
+    def actions(self) -> list[argparse.Action]:
+        """The arguments that it takes."""
+        return self._actions
+
 
 def build_parser() -> Parser:
     """The parser of the whole command line."""
