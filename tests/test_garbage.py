@@ -1,6 +1,7 @@
 """Garbage is not looked for while lists of sentences are answered, and afterwards as before."""
 
 import gc
+import os
 import threading
 
 import pytest
@@ -80,6 +81,77 @@ def test_compiling_meanwhile_is_nested():
         PAUSE.begin()
     assert not gc.isenabled()
     PAUSE.end()
+    assert gc.isenabled()
+
+
+def in_copy(work):
+    """Whether something is true in a copy of this process."""
+    copy = os.fork()
+    if copy == 0:
+        os._exit(0 if work() else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == 0
+
+
+def is_as_usual():
+    """It is on, can be switched off, and is on again."""
+    if not gc.isenabled():
+        return False
+    with unsought():
+        if gc.isenabled():
+            return False
+    return gc.isenabled()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_copies_of_the_process_look_for_it():
+    """Which are made by another thread meanwhile; who switches it off himself goes on in both."""
+    is_inside, may_leave = threading.Event(), threading.Event()
+
+    def other():
+        with unsought():
+            is_inside.set()
+            may_leave.wait(60)
+
+    assert in_copy(is_as_usual)
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert is_inside.wait(60)
+    assert not gc.isenabled()
+    assert in_copy(is_as_usual)
+    assert not gc.isenabled()
+    PAUSE.begin()
+    assert in_copy(lambda: not gc.isenabled() and (PAUSE.end(), is_as_usual())[1])
+    PAUSE.end()
+    assert not gc.isenabled()
+    may_leave.set()
+    thread.join()
+    assert gc.isenabled()
+    gc.disable()
+    with unsought():
+        assert in_copy(lambda: not gc.isenabled())
+    assert in_copy(lambda: not gc.isenabled())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_copies_at_any_moment():
+    is_over = threading.Event()
+
+    def other():
+        while not is_over.is_set():
+            with unsought():
+                pass
+
+    threads = [threading.Thread(target=other) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        assert all(in_copy(is_as_usual) for _ in range(50))
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
     assert gc.isenabled()
 
 

@@ -5,9 +5,10 @@ threads wait: 75 ms for 400,000 words that a user has in lists.
 """
 
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import RLock, get_ident
 
 
 class Pause:
@@ -19,27 +20,72 @@ class Pause:
     """
 
     def __init__(self) -> None:
-        self._lock, self._depth, self._was_on = Lock(), 0, False
+        # Of a kind that a signal's handler may take again, which may copy the process.
+        self._lock, self._was_on = RLock(), False
+        self._depths: dict[int, int] = {}
+        """How many have begun and not ended, by thread."""
+        self._turn: int | None = None
 
     def begin(self) -> None:
         """From now on."""
         with self._lock:
-            if self._depth == 0:
+            if not self._depths:
                 self._was_on = gc.isenabled()
                 gc.disable()
-            self._depth += 1
+            thread = get_ident()
+            self._depths[thread] = self._depths.get(thread, 0) + 1
 
     def end(self) -> None:
         """As it was before, if nobody else is at it."""
         with self._lock:
-            self._depth -= 1
-            if self._depth == 0 and self._was_on:
+            thread = get_ident()
+            if thread not in self._depths:  # what another thread began
+                thread = next(iter(self._depths))
+            self._depths[thread] -= 1
+            if not self._depths[thread]:
+                del self._depths[thread]
+            if not self._depths and self._was_on:
                 gc.enable()
+
+    def take_turn(self) -> bool:
+        """Whether nobody has the turn, which this thread has then."""
+        with self._lock:
+            if self._turn is not None:
+                return False
+            self._turn = get_ident()
+            return True
+
+    def give_turn(self) -> None:
+        """Somebody else may have it."""
+        with self._lock:
+            self._turn = None
+
+    def heed_copies(self) -> None:
+        """Let a copy of the process search, if it was made by a thread that had not begun.
+
+        The other threads are not there in it, and so would never end what they have begun. Copies
+        are made while nobody is in the middle of a step of this.
+        """
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._lock.acquire,
+                after_in_parent=self._lock.release,
+                after_in_child=self._go_on_alone,
+            )
+
+    def _go_on_alone(self) -> None:
+        thread, was_paused = get_ident(), bool(self._depths)
+        self._depths = {each: n for each, n in self._depths.items() if each == thread}
+        if was_paused and not self._depths and self._was_on:
+            gc.enable()
+        if self._turn != thread:
+            self._turn = None
+        self._lock.release()
 
 
 PAUSE = Pause()
 """The only one: a second would take for the user's choice what the first has done."""
-_turn = Lock()
+PAUSE.heed_copies()
 
 
 @contextmanager
@@ -48,7 +94,7 @@ def unsought() -> Iterator[None]:
 
     If those who overlap prolonged it, it would have no end where threads are always at something.
     """
-    if not _turn.acquire(blocking=False):
+    if not PAUSE.take_turn():
         yield
         return
     PAUSE.begin()
@@ -56,4 +102,4 @@ def unsought() -> Iterator[None]:
         yield
     finally:
         PAUSE.end()
-        _turn.release()
+        PAUSE.give_turn()
