@@ -185,7 +185,7 @@ class RecordLayout:
 
 
 class RecordLayouts(dict[tuple[str, int], RecordLayout]):
-    """RecordLayouts that were read, by file and place; found again in another process."""
+    """Layouts that were read, by file and place; found again in another process."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RecordLayouts, ()
