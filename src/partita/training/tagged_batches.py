@@ -175,6 +175,35 @@ class TaggedBatches(list[TaggedBatch]):
         return cls(tagged) if len(tagged) == len(batches) and len(numbers) == 1 else None
 
     @cached_property
+    def largest(self) -> list[TaggedBatch]:
+        """Those that need the most room."""
+        return [
+            max(self, key=lambda batch: batch.batch.structures.n_parts),
+            max(self, key=lambda batch: batch.n_sentences),
+            max(self, key=lambda batch: bool(batch.entropy)),
+        ]
+
+    @cached_property
+    def n_sentences(self) -> IntArray:
+        """Of each batch."""
+        return np.array([batch.n_sentences for batch in self])
+
+    def slopes_in(
+        self, objectives: Mapping[str, Objective], slopes: Mapping[str, FloatArray]
+    ) -> FloatArray:
+        """(n_batches, 4): see `TaggedBatch.slopes_in`."""
+        examples, kinds = self._kinds
+        return np.array([batch.slopes_in(objectives, slopes) for batch in examples])[kinds]
+
+    @cached_property
+    def _kinds(self) -> tuple[list[TaggedBatch], IntArray]:
+        """A batch for each kind of terms, and which kind each batch is."""
+        terms = [(batch.likelihood, batch.sign, batch.entropy) for batch in self]
+        places = {each: place for place, each in enumerate(dict.fromkeys(terms))}
+        examples = [self[terms.index(each)] for each in places]
+        return examples, np.array([places[each] for each in terms])
+
+    @cached_property
     def addressed(self) -> Addressed:
         """As one compiled call for many of them wants them."""
         return Addressed([batch.tagged for batch in self])

@@ -64,28 +64,27 @@ class _Growing:
     ) -> None:
         assert request.slopes is not None
         order = [number for number in range(len(batches)) if number % n_shards in shards]
-        self._batches = [batches[number] for number in order]
+        self._batches, self._largest = [batches[number] for number in order], batches.largest
         self._request, self._n_threads = request, n_threads
         self._places = [number % n_shards - shards.start for number in order]
         self._statistics: list[dict[str, FloatArray]] = []
         self._totals = [SPARE.vector(len(request.weights)) for _ in shards]
         totals = Addressed([kernels.Total(each) for each in self._totals])
         addressed = batches.addressed
-        slopes = [each.slopes_in(request.objectives, request.slopes) for each in self._batches]
-        self._offsets = np.cumsum([0, *(each.n_sentences for each in self._batches)])
+        self._offsets = np.concatenate([[0], np.cumsum(batches.n_sentences[order])])
         self._work = kernels.Pass(
             addressed.table,
             addressed.like,
             np.array(order),
             np.array(self._places),
-            np.array(slopes),
+            batches.slopes_in(request.objectives, request.slopes)[order],
             self._offsets,
             totals.table,
             totals.like,
             request.weights,
         )
-        n_parts = max(each.batch.structures.n_parts for each in self._batches)
-        has_entropy = any(each.entropy for each in self._batches)
+        n_parts = max(each.batch.structures.n_parts for each in batches.largest)
+        has_entropy = any(each.entropy for each in batches.largest)
         # Twice as many as there are threads: fewer make them wait, more do not stay in a cache.
         self._found = kernels.Inferred(
             np.empty((2 * n_threads if n_threads > 1 else 1, n_parts)),
@@ -98,7 +97,7 @@ class _Growing:
         """Add up all batches."""
         # Who waits for a batch is busy looking, which costs a core while that is compiled.
         helpers = self._call_helpers() if is_ready(kernels.share_turns) else None
-        number, n_batches, room = 0, len(self._batches), room_for(self._batches)
+        number, n_batches, room = 0, len(self._batches), room_for(self._largest)
         try:
             # While the others begin. Not by all of them: memory that the system has to find for two
             # threads at once takes it three times as long.
@@ -147,7 +146,7 @@ class _Growing:
 
     def _help(self) -> None:
         try:
-            self._share(0, len(self._batches), 1, room_for(self._batches))
+            self._share(0, len(self._batches), 1, room_for(self._largest))
         except BaseException:
             # The first would wait for ever for what was taken and not done.
             kernels.stop(self._counters)
