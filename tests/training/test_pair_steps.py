@@ -9,6 +9,7 @@ import pytest
 
 from partita import Itg, Translator
 from partita.estimators.alignment import latent
+from partita.features.base import RepeatedFeatures
 from partita.kernels.weights import pair_steps as kernels
 from partita.objectives import Entropy
 from partita.objectives.contrastive import ContrastiveEstimation
@@ -18,6 +19,7 @@ from partita.training.mini_batches import BlockSteps
 from partita.training.optimisers import SGD, AdaGrad, Adam, CorpusProblem
 from partita.training.pair_steps import PairPass
 from partita.training.penalties import Penalty
+from partita.training.support import find_support
 from partita.training.trainer import train
 from tests.estimators.small_translation import bitext
 
@@ -162,3 +164,14 @@ def test_which_corpora_it_is_for(batches):
     both = [replace(each, targets={**each.targets, "Entropy": None}) for each in batches]
     assert MemoryCorpus(loss + 0.1 * Entropy(), both).pair_batches(0) is None
     assert MemoryCorpus(loss, batches).chain_batches(0) is None
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_weights_that_batches_have_are_found_without_a_gradient(batches, n_threads, monkeypatch):
+    maps = [each.features for each in batches]
+    found = find_support(maps, maps[0].n_weights, n_threads)
+    monkeypatch.setattr(RepeatedFeatures, "mark", lambda *_: False)
+    expected = find_support(maps, maps[0].n_weights, n_threads)
+    np.testing.assert_array_equal(found.visits, expected.visits)
+    np.testing.assert_array_equal(found.bits, expected.bits)
+    assert 0 < (found.visits > 0).sum() < len(found.visits)

@@ -8,6 +8,7 @@ import numpy as np
 
 from partita.arrays import FloatArray
 from partita.features.columns import ColumnBlock
+from partita.kernels.features.changes import Marks
 
 
 class FeatureMap(ABC):
@@ -32,6 +33,10 @@ class FeatureMap(ABC):
     @abstractmethod
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
         """out += Fᵀ score_gradient; score_gradient (n_parts,), out (n_weights,)."""
+
+    def mark(self, batch: int, marks: Marks) -> bool:
+        """Mark the weights that any part has; False where only a gradient can tell."""
+        return False
 
     def columns(self) -> tuple[ColumnBlock, ...] | None:
         """Its features by weight, where they are rows of attributes; None where they are not.
@@ -124,6 +129,10 @@ class RepeatedFeatures(FeatureMap):
         """Summed over copies."""
         summed = score_gradient.reshape(self.n_copies, -1).sum(axis=0)
         self.features.add_gradient(summed, out)
+
+    def mark(self, batch: int, marks: Marks) -> bool:
+        """The same weights for every copy."""
+        return self.features.mark(batch, marks)
 
 
 def _check(name: str, values: FloatArray, n_values: int) -> None:

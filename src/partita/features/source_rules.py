@@ -11,7 +11,7 @@ from partita.features.base import FeatureMap
 from partita.grammars.choices import joined_offsets
 from partita.grammars.source_parts import SourceParts
 from partita.kernels.features import translation_sums as kernels
-from partita.kernels.features.changes import ranges_of
+from partita.kernels.features.changes import Marks, ranges_of
 from partita.kernels.features.translation import N_VALUES, JoinedRules
 from partita.structures.batch import offsets
 
@@ -78,6 +78,12 @@ class SourceRuleFeatures(FeatureMap):
     def add_scores(self, weights: FloatArray, out: FloatArray) -> None:
         """The scores of the parts."""
         kernels.add_scores(weights, self.given, self._offsets, self.shift, out)
+
+    def mark(self, batch: int, marks: Marks) -> bool:
+        """By their numbers, in half of the time that a gradient takes."""
+        rest = self.shift, ranges_of(self.n_weights), batch, marks
+        kernels.mark_weights(self.given, self._offsets, *rest)
+        return True
 
     def add_gradient(self, score_gradient: FloatArray, out: FloatArray) -> None:
         """Adds to the gradient of the weights."""

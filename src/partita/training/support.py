@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from partita.arrays import Array, FloatArray, IntArray, SingleArray
 from partita.features.base import FeatureMap
 from partita.features.columns import ColumnBlock
+from partita.kernels.features.changes import Marks
 from partita.kernels.weights import updates
 from partita.training.interruption import break_if_interrupted
 from partita.training.threads import in_threads
@@ -129,27 +130,31 @@ def padded_size(size: int) -> int:
 
 
 def find_support(maps: Iterable[FeatureMap], n_weights: int, n_threads: int = 1) -> Support:
-    """Asks the feature map of each batch where a random gradient goes; n_weights steps each.
+    """Which weights the feature map of each batch has, or where a random gradient goes by it.
 
+    The latter takes n_weights steps each.
     Positive random numbers almost surely cancel only where the features themselves cancel. Each
     thread has a gradient of its own.
     """
-    each, rng = iter(maps), np.random.default_rng(0)
+    each = iter(maps)
     lock, found = threading.Lock(), dict[int, Array]()
 
     def share(_: int) -> NDArray[np.uint32]:
-        gradient, visits = np.zeros(padded_size(n_weights)), np.zeros(n_weights, dtype=np.uint32)
+        # Unlike np.zeros_like, np.zeros takes no memory before it is written to.
+        gradient = np.zeros(padded_size(n_weights))
+        seen, visits = (np.zeros(n_weights, dtype=np.uint32) for _ in range(2))
         while True:
             with lock:
                 number, features = len(found), next(each, None)
                 if features is None:
                     return visits
                 found[number] = np.zeros(0)
-                values = rng.random(features.n_parts) + 1.0
             break_if_interrupted()
-            features.add_gradient(values, gradient[:n_weights])
             touched = np.zeros(-(-n_weights // updates.WIDTH), dtype=np.bool_)
-            updates.mark(gradient, visits, touched)
+            if not features.mark(number + 1, Marks(seen, visits, touched)):
+                rng = np.random.default_rng(number)
+                features.add_gradient(rng.random(features.n_parts) + 1.0, gradient[:n_weights])
+                updates.mark(gradient, visits, touched)
             found[number] = np.packbits(touched)
 
     visits, *others = in_threads(share, range(n_threads), n_threads=n_threads)

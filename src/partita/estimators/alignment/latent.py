@@ -36,8 +36,9 @@ EncodedT = TypeVar("EncodedT")
 """A pair as a family knows it."""
 
 PAIRS_PER_BATCH = 8
-TOGETHER = 8 * PAIRS_PER_BATCH
-"""Pairs that a thread tries at a time, if all are to be tried."""
+TOGETHER = 32 * PAIRS_PER_BATCH
+"""Pairs that a thread tries at a time, if all are to be tried: it waits for the interpreter between
+kernels."""
 COVERED = 0.98
 """The share of training pairs whose target is not longer than the longest that is allowed."""
 

@@ -78,6 +78,40 @@ def note(weight, value, changes, bits, places):
     places[number] = place
 
 
+class Marks(NamedTuple):
+    """Which weights several batches have."""
+
+    seen: Array
+    """The last batch that had each weight; batches are counted from 1."""
+    visits: Array
+    """How many batches have each weight."""
+    touched: Array
+    """Whether a batch has any of each eight weights that lie side by side."""
+
+
+@borrowing
+def mark(weight, batch, marks):
+    """A batch has a weight."""
+    if marks.seen[weight] != batch:
+        marks.seen[weight] = batch
+        marks.visits[weight] += 1
+        marks.touched[weight // 8] = True
+
+
+@lent
+def mark_range(changes, first, end, batch, marks):
+    """Mark all weights to which something other than 0 is to be added; see `add_range`."""
+    place = first * STRETCH
+    while True:
+        stop = end if place // STRETCH == end // STRETCH else place + STRETCH
+        for k in range(place, stop):
+            if changes.values[k] != 0.0:
+                mark(changes.ids[k], batch, marks)
+        if stop == end:
+            return
+        place = changes.nexts[place // STRETCH]
+
+
 @lent
 def add_range(changes, first, end, out):
     """out[weight] += value for each note of a range, from its first stretch on to before `end`."""

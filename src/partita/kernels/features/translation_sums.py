@@ -9,6 +9,8 @@ import numpy as np
 from partita.kernels.features.changes import (
     add_range,
     begin_notes,
+    mark,
+    mark_range,
     n_stretches,
     new_changes,
     note,
@@ -213,6 +215,26 @@ def add_scores(weights, given, part_offsets, shift, out):
         sentence_scores(weights, rows, out[part_offsets[number] : part_offsets[number + 1]])
 
 
+@step
+def noted(gradient, rows, ranges, places):
+    """What a sentence adds to the gradient, range by range, but for features with a value."""
+    n_links, n_words, n_insertions, n_lengths = rows.terminals
+    most = most_notes(len(n_links), len(n_words), len(n_insertions), len(n_lengths) - 1)
+    changes = new_changes(least_stretches(most, ranges.count))
+    begin_notes(0, ranges.count, places)
+    note_gradient(gradient, rows, changes, ranges.bits, places)
+    return changes
+
+
+@step
+def add_values_of(gradient, rows, out):
+    """Those of a sentence with these rows."""
+    add_values(
+        gradient, rows.link_values, rows.insertion_values, len(rows.terminals[1]),
+        len(rows.splits[0]), out,
+    )  # fmt: skip
+
+
 @kernel
 def add_gradient(score_gradient, given, part_offsets, shift, ranges, out):
     """The transpose of `add_scores`: adds to the gradient of the weights."""
@@ -220,14 +242,25 @@ def add_gradient(score_gradient, given, part_offsets, shift, ranges, out):
     for number in range(len(given.longest)):
         rows = rows_of(given, number, shift)
         gradient = score_gradient[part_offsets[number] : part_offsets[number + 1]]
-        n_links, n_words, n_insertions, n_lengths = rows.terminals
-        most = most_notes(len(n_links), len(n_words), len(n_insertions), len(n_lengths) - 1)
-        changes = new_changes(least_stretches(most, ranges.count))
-        begin_notes(0, ranges.count, places)
-        note_gradient(gradient, rows, changes, ranges.bits, places)
+        changes = noted(gradient, rows, ranges, places)
         for which in range(ranges.count):
             add_range(changes, which, places[which], out)
-        add_values(
-            gradient, rows.link_values, rows.insertion_values, len(rows.terminals[1]),
-            len(rows.splits[0]), out,
-        )  # fmt: skip
+        add_values_of(gradient, rows, out)
+
+
+@kernel
+def mark_weights(given, part_offsets, shift, ranges, batch, marks):
+    """Mark the weights that a gradient of ones, by the scores, goes to."""
+    places, values = np.empty(ranges.count + 1, dtype=np.int64), np.empty(N_VALUES)
+    values[:] = 0.0
+    for number in range(len(given.longest)):
+        rows = rows_of(given, number, shift)
+        ones = np.empty(part_offsets[number + 1] - part_offsets[number])
+        ones[:] = 1.0
+        changes = noted(ones, rows, ranges, places)
+        for which in range(ranges.count):
+            mark_range(changes, which, places[which], batch, marks)
+        add_values_of(ones, rows, values)
+    for k in range(N_VALUES):
+        if values[k] != 0.0:
+            mark(len(marks.seen) - N_VALUES + k, batch, marks)
