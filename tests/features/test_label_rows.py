@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from partita.features.label_rows import label_rows
+from partita.features.label_rows import LabelLooks, label_rows
 from partita.text import known_values
 from partita.text.known_values import EDGE, ROOT, KnownValues
 from partita.text.label_templates import SETS, default_label_templates, parse_label_templates
@@ -114,7 +114,7 @@ def test_rows_are_those_spelt_out(templates):
     fields = [each.field for template in chosen for each in template.fields]
     known = KnownValues.learn(words, fields, min_count=2)
     flat = np.concatenate([np.array(each) for each in heads])
-    rows = label_rows(chosen, known, words, flat, N_BITS)
+    rows = label_rows(LabelLooks.of(chosen), known, words, flat, N_BITS)
     expected = [
         expected_row(chosen, known, sentence, tree, word)
         for sentence, tree in zip(sentences, heads, strict=True)

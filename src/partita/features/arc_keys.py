@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import Array, IntArray
-from partita.features.nodes import Nodes, within_groups
+from partita.features.nodes import Looks, Nodes, within_groups
 from partita.kept import kept_texts
 from partita.kernels.features import mixtures as kernels
 from partita.kernels.features.arcs import MOST_COUNTED, MOST_KINDS, Keys
@@ -98,30 +98,49 @@ class KeyMaker:
 
     def keys(self, words: Words) -> Keys:
         """The keys of all nodes."""
-        nodes = Nodes(words, self.known)
-        pairs = self.groups["pair"] + self.groups["count"]
-        sets = self.groups["set"]
+        nodes, looks = Nodes(words, self.known), self._looks
         set_head, set_head_ends = self._set_keys(nodes, "head")
         set_modifier, set_modifier_ends = self._set_keys(nodes, "modifier")
         return Keys(
-            head=keys_at(nodes, pairs, "head"),
-            modifier=keys_at(nodes, pairs, "modifier"),
-            direction=direction_keys(pairs),
-            count=self._count_keys(),
+            head=keys_at(nodes, looks["pair", "head"]),
+            modifier=keys_at(nodes, looks["pair", "modifier"]),
             counter=self._counter(nodes),
             kind=self._kind(nodes),
             set_head=set_head,
             set_head_ends=set_head_ends,
             set_modifier=set_modifier,
             set_modifier_ends=set_modifier_ends,
-            set_direction=direction_keys(sets),
-            set_kind=self._kind_keys(),
-            set_between=np.array([bool(t.at("between")) for t in sets], dtype=np.bool_),
-            only_head=keys_at(nodes, self.groups["head"], "head"),
-            only_head_direction=direction_keys(self.groups["head"]),
-            only_modifier=keys_at(nodes, self.groups["modifier"], "modifier"),
-            only_modifier_direction=direction_keys(self.groups["modifier"]),
+            only_head=keys_at(nodes, looks["head", "head"]),
+            only_modifier=keys_at(nodes, looks["modifier", "modifier"]),
+            **self._fixed,
         )
+
+    @cached_property
+    def _looks(self) -> dict[tuple[str, str], Looks]:
+        """By kind and role where templates look; those that count do so at ends as pairs do."""
+        groups = self.groups
+        pairs = groups["pair"] + groups["count"]
+        return {
+            ("pair", "head"): looks_from(pairs, "head"),
+            ("pair", "modifier"): looks_from(pairs, "modifier"),
+            ("head", "head"): looks_from(groups["head"], "head"),
+            ("modifier", "modifier"): looks_from(groups["modifier"], "modifier"),
+        }
+
+    @cached_property
+    def _fixed(self) -> dict[str, Array]:
+        """Those of the keys that are the same for all sentences."""
+        groups = self.groups
+        sets = groups["set"]
+        return {
+            "direction": direction_keys(groups["pair"] + groups["count"]),
+            "count": self._count_keys(),
+            "set_direction": direction_keys(sets),
+            "set_kind": self._kind_keys(),
+            "set_between": np.array([bool(t.at("between")) for t in sets], dtype=np.bool_),
+            "only_head_direction": direction_keys(groups["head"]),
+            "only_modifier_direction": direction_keys(groups["modifier"]),
+        }
 
     def _set_keys(self, nodes: Nodes, side: str) -> tuple[Keys32, IntArray]:
         """Keys of set templates, one or many for each node and template, and their ends."""
@@ -250,19 +269,24 @@ def _mixture(nodes: Nodes, template: RoleTemplate, side: str) -> States:
     return state
 
 
-def keys_at(nodes: Nodes, templates: Sequence[RoleTemplate], side: str) -> Keys32:
-    """(n_nodes, n_templates): what each template says of each node in a role."""
+def looks_from(templates: Sequence[RoleTemplate], side: str) -> Looks:
+    """Where templates look from a node in a role, sets left out."""
     seeds = hashes([f"{template.text}\0{side}" for template in templates])
     fields = [
         [(0, each.field) for each in template.at(side) if not is_set(each)]
         for template in templates
     ]
-    keys = np.empty((nodes.n_nodes, len(templates)), dtype=np.uint32)
+    return Looks.of(seeds, fields)
+
+
+def keys_at(nodes: Nodes, looks: Looks) -> Keys32:
+    """(n_nodes, n_templates): what each template says of each node in a role."""
+    keys = np.empty((nodes.n_nodes, len(looks.mixtures.seeds)), dtype=np.uint32)
     # The hash is meant to wrap around.
     with np.errstate(over="ignore"):
         everywhere = np.arange(nodes.n_nodes)[None]
         states = np.empty(kernels.TOGETHER, dtype=np.uint64)
-        kernels.keys(*nodes.mixtures(seeds, fields), everywhere, states, keys)
+        kernels.keys(looks.mixtures, nodes.seen_by(looks), everywhere, states, keys)
     return keys
 
 

@@ -1,12 +1,13 @@
 """Hashed features of the labels of arcs, as rows: what templates see of the relatives of a word."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from partita.arrays import IntArray
+from partita.arrays import BoolArray, IntArray
 from partita.features.arcs import distance_slots
-from partita.features.nodes import Nodes
+from partita.features.nodes import Looks, Nodes
 from partita.kernels.features import mixtures as kernels
 from partita.kernels.features.mixtures import Families, LabelSeeds
 from partita.structures.batch import offsets
@@ -17,16 +18,46 @@ from partita.text.known_values import KnownValues
 from partita.text.label_templates import SETS, LabelTemplate
 from partita.text.words import Words
 
+ROLES = ("modifier", "head", "grandparent", "left", "right", "first", "last")
+"""Those of single words, in the kernel's order: the word itself comes first."""
+
+
+class LabelLooks(NamedTuple):
+    """What templates are to kernels, the same for all sentences."""
+
+    members: tuple[RoleField | None, ...]
+    """The field of each template that many words may have."""
+    looks: Looks
+    """Behind those of the templates what is seen of members, whom the kernel finds."""
+    has_distance: BoolArray
+    owner: IntArray
+    """The role of whose modifiers each is a feature; -1 for none."""
+    sight: IntArray
+    """What is seen of them."""
+
+    @classmethod
+    def of(cls, templates: Sequence[LabelTemplate]) -> "LabelLooks":
+        """From templates."""
+        members = tuple(map(_member, templates))
+        fields = [
+            [(ROLES.index(f.role), f.field) for f in each.fields if f.role not in SETS]
+            for each in templates
+        ]
+        fields.append([(0, each.field) for each in members if each is not None])
+        looks = Looks.of(hashes([each.text for each in templates]), fields)
+        is_set = np.array([each is not None for each in members], dtype=np.bool_)
+        owner, sight = np.full(len(members), -1), np.zeros(len(members), dtype=np.int64)
+        owner[is_set] = [ROLES.index(SETS[each.role]) for each in members if each is not None]
+        sight[is_set] = looks.mixtures.sights[looks.mixtures.starts[-2] :]
+        has_distance = np.array([each.has_distance for each in templates], dtype=np.bool_)
+        return cls(members, looks, has_distance, owner, sight)
+
 
 def label_rows(
-    templates: Sequence[LabelTemplate],
-    known: KnownValues,
-    words: Words,
-    heads: IntArray,
-    n_bits: int,
+    looks: LabelLooks, known: KnownValues, words: Words, heads: IntArray, n_bits: int
 ) -> Attributes:
     """A row of features for each word, hashed to 2**n_bits; `heads` of all sentences end to end."""
-    return Relatives(words, heads, known).rows(templates, 2**n_bits)
+    return Relatives(words, heads, known).rows(looks, 2**n_bits)
 
 
 class Relatives:
@@ -63,28 +94,17 @@ class Relatives:
         size = np.bincount(above[nodes], minlength=nobody + 1)
         self._families = Families(sorted_nodes, np.cumsum(size) - size, size)
 
-    def rows(self, templates: Sequence[LabelTemplate], n_buckets: int) -> Attributes:
+    def rows(self, looks: LabelLooks, n_buckets: int) -> Attributes:
         """The features of each word, hashed: those of single words first, then those of sets."""
-        roles = list(self._roles)
-        nodes = np.array([self._roles[role] for role in roles])
-        sets = [_member(each) for each in templates]
-        fields = [
-            [(roles.index(f.role), f.field) for f in each.fields if f.role not in SETS]
-            for each in templates
-        ]
-        # Behind the templates: what is seen of members, whom the kernel finds.
-        fields.append([(0, each.field) for each in sets if each is not None])
-        mixtures, seen = self._nodes.mixtures(hashes([each.text for each in templates]), fields)
-        is_set = np.array([each is not None for each in sets], dtype=np.bool_)
-        owner, sight = np.full(len(sets), -1), np.zeros(len(sets), dtype=np.int64)
-        owner[is_set] = [roles.index(SETS[each.role]) for each in sets if each is not None]
-        sight[is_set] = mixtures.sights[mixtures.starts[-2] :]
-        has_distance = np.array([each.has_distance for each in templates], dtype=np.bool_)
-        about = LabelSeeds(self._direction, self._distance, has_distance, owner, sight)
-        ends = offsets(self._sizes(sets))
+        nodes = np.array([self._roles[role] for role in ROLES])
+        about = LabelSeeds(
+            self._direction, self._distance, looks.has_distance, looks.owner, looks.sight
+        )
+        ends = offsets(self._sizes(looks.members))
         ids = np.empty(ends[-1], dtype=np.int32)
         states = np.empty(kernels.TOGETHER, dtype=np.uint64)
-        given = mixtures, about, seen, nodes, self._families, n_buckets
+        seen = self._nodes.seen_by(looks.looks)
+        given = looks.looks.mixtures, about, seen, nodes, self._families, n_buckets
         # The hash is meant to wrap around.
         with np.errstate(over="ignore"):
             kernels.label_rows(*given, states, ends[:-1].copy(), ids)

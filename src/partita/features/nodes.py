@@ -1,6 +1,7 @@
 """Nodes of the trees of sentences, and hashes of what fields see at them."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,10 +63,36 @@ class Nodes:
             self._moved[offset] = np.where(inside, there, self.n_nodes)
         return self._moved[offset][nodes]
 
-    def mixtures(
-        self, seeds: States, fields: Sequence[Sequence[tuple[int, Field]]]
-    ) -> tuple[Mixtures, SeenValues]:
-        """Templates for kernels: each has a seed, and fields with the numbers of their roles."""
+    def seen_by(self, looks: "Looks") -> SeenValues:
+        """What there is to be seen for templates."""
+        everywhere = np.arange(self.n_nodes + 1)
+        moved = np.empty((len(looks.moves), self.n_nodes + 1), dtype=np.int64)
+        for row, offset in enumerate(looks.moves):
+            moved[row] = self.moved(everywhere, offset)
+        values = np.empty((len(looks.sights), self.n_nodes + 1), dtype=np.uint64)
+        for row, sight in enumerate(looks.sights):
+            values[row] = self.values(sight)
+        return SeenValues(values, moved)
+
+    def numbers(self, column: str) -> IntArray:
+        """The number of each node's value in a column; roots and nobody have the next."""
+        found = self.words.columns[column]
+        numbers = np.full(self.n_nodes + 1, len(found.values), dtype=np.int64)
+        numbers[self.is_word] = found.numbers
+        return numbers
+
+
+class Looks(NamedTuple):
+    """Templates as kernels take them, and where they look, at what: the same for all sentences."""
+
+    mixtures: Mixtures
+    moves: tuple[int, ...]
+    """How many words further on."""
+    sights: tuple[Sight, ...]
+
+    @classmethod
+    def of(cls, seeds: States, fields: Sequence[Sequence[tuple[int, Field]]]) -> "Looks":
+        """Each template has a seed, and fields with the numbers of their roles."""
         moves: dict[int, int] = {}
         sights: dict[Sight, int] = {}
         rows = [
@@ -79,24 +106,7 @@ class Nodes:
         ]
         columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T.copy()
         starts = offsets(np.array([len(own) for own in fields], dtype=np.int64))
-        return Mixtures(seeds, starts, *columns), self._seen(list(moves), list(sights))
-
-    def _seen(self, moves: Sequence[int], sights: Sequence[Sight]) -> SeenValues:
-        everywhere = np.arange(self.n_nodes + 1)
-        moved = np.empty((len(moves), self.n_nodes + 1), dtype=np.int64)
-        for row, offset in enumerate(moves):
-            moved[row] = self.moved(everywhere, offset)
-        values = np.empty((len(sights), self.n_nodes + 1), dtype=np.uint64)
-        for row, sight in enumerate(sights):
-            values[row] = self.values(sight)
-        return SeenValues(values, moved)
-
-    def numbers(self, column: str) -> IntArray:
-        """The number of each node's value in a column; roots and nobody have the next."""
-        found = self.words.columns[column]
-        numbers = np.full(self.n_nodes + 1, len(found.values), dtype=np.int64)
-        numbers[self.is_word] = found.numbers
-        return numbers
+        return cls(Mixtures(seeds, starts, *columns), tuple(moves), tuple(sights))
 
 
 def within_groups(counts: IntArray) -> IntArray:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import Array, FloatArray, IntArray
-from partita.features.arc_keys import direction_keys, keys_at, own_nodes
+from partita.features.arc_keys import direction_keys, keys_at, looks_from, own_nodes
 from partita.features.arcs import number_of_weights, table
 from partita.features.base import FeatureMap
-from partita.features.nodes import Nodes
+from partita.features.nodes import Looks, Nodes
 from partita.kept import kept_texts
 from partita.kernels.features import siblings as sibling_features
 from partita.kernels.features.siblings import SiblingKeys
@@ -56,15 +56,29 @@ class SiblingKeyMaker:
 
     def keys(self, words: Words) -> SiblingKeys:
         """The keys of all nodes."""
-        nodes, ordered = Nodes(words, self.known), self.ordered
-        triples = [template for template in ordered if template.at("head")]
+        nodes, looks = Nodes(words, self.known), self._looks
         return SiblingKeys(
-            head=_rows(keys_at(nodes, triples, "head")),
-            inner=_rows(keys_at(nodes, ordered, "inner")),
-            nobody=keys_of(hashes([f"{template.text}\0nobody" for template in ordered])),
-            modifier=_rows(keys_at(nodes, ordered, "modifier")),
-            side=direction_keys(ordered),
+            head=_rows(keys_at(nodes, looks["head"])),
+            inner=_rows(keys_at(nodes, looks["inner"])),
+            modifier=_rows(keys_at(nodes, looks["modifier"])),
+            **self._fixed,
         )
+
+    @cached_property
+    def _looks(self) -> dict[str, Looks]:
+        """Where templates look from a word in a role."""
+        triples = [template for template in self.ordered if template.at("head")]
+        return {
+            "head": looks_from(triples, "head"),
+            "inner": looks_from(self.ordered, "inner"),
+            "modifier": looks_from(self.ordered, "modifier"),
+        }
+
+    @cached_property
+    def _fixed(self) -> dict[str, Array]:
+        """Those of the keys that are the same for all sentences."""
+        nobody = [f"{template.text}\0nobody" for template in self.ordered]
+        return {"nobody": keys_of(hashes(nobody)), "side": direction_keys(self.ordered)}
 
 
 def _rows(keys: Keys32) -> Keys32:

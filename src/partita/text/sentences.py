@@ -75,7 +75,7 @@ def listed(sentences: Iterable[Any], first: int = 0) -> list[Any]:
     """
     check_sentences(sentences)
     found = list(sentences)
-    if are_token_lists(found):
+    if are_token_lists(found) or are_sentences(found):
         return found
     return [_with_length(each, index) for index, each in enumerate(found, first)]
 
@@ -83,6 +83,11 @@ def listed(sentences: Iterable[Any], first: int = 0) -> list[Any]:
 def are_token_lists(sentences: Sequence[Any]) -> bool:
     """Whether all are plain lists or tuples, as nearly always: nothing else has to be known."""
     return set(map(type, sentences)) <= {list, tuple}
+
+
+def are_sentences(sentences: Sequence[Any]) -> bool:
+    """Whether all are of the class `Sentence`, as those of files are, whose columns are checked."""
+    return set(map(type, sentences)) == {Sentence}
 
 
 def one_each(name: str, given: Iterable[Any], what: str = "one for each sentence") -> list[Any]:
@@ -218,6 +223,13 @@ def column_values(sentence: Any, name: str, index: int = 0) -> Sequence[str]:
         )
     values = sentence[name]
     return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def values_of(sentences: Sequence[Any], name: str) -> list[Sequence[str]]:
+    """A column of all sentences, which have columns with names."""
+    if are_sentences(sentences) and all(name in each.columns for each in sentences):
+        return [each.columns[name] for each in sentences]
+    return [column_values(each, name, index) for index, each in enumerate(sentences)]
 
 
 def tokens_of(sentence: Any) -> Iterable[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 from partita.data.conllu import EMPTY
 from partita.data.sentences import Sentence
 from partita.text.markers import with_markers
-from partita.text.sentences import check_not_empty, has_columns, listed, where
+from partita.text.sentences import are_sentences, check_not_empty, has_columns, listed, where
 from partita.text.words import CountedWords, Words, common_columns, read_words
 
 NAMES = ("FORM", "LEMMA", "UPOS", "XPOS", "FEATS")
@@ -25,7 +25,7 @@ def read_tree_words(sentences: Iterable[Any], columns: Sequence[str] | None = No
     """
     given = listed(sentences)
     check_not_empty(given)
-    if any(map(has_columns, given)):
+    if not are_sentences(given) and any(map(has_columns, given)):
         given = [each if has_columns(each) else _with_columns(each) for each in given]
     chosen = common_columns(given, TUPLES, NAMES) if columns is None else tuple(columns)
     for index, sentence in enumerate(given):

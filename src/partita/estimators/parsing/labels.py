@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from partita.arrays import BoolArray, FloatArray, IntArray
-from partita.features.label_rows import label_rows
+from partita.features.label_rows import LabelLooks, label_rows
 from partita.features.rows import RowFeatures
 from partita.kept import kept_texts
 from partita.text.attributes import Attributes
@@ -97,7 +97,11 @@ class LabelModel(Labels):
 
     def attributes(self, words: Words, heads: IntArray) -> Attributes:
         """A row of hashed features for each word; `heads` of all sentences end to end."""
-        return label_rows(self.templates, self.known, words, heads, self.n_bits)
+        return label_rows(self._looks, self.known, words, heads, self.n_bits)
+
+    @cached_property
+    def _looks(self) -> LabelLooks:
+        return LabelLooks.of(self.templates)
 
 
 def one_subject(table: FloatArray, owners: IntArray, is_subject: BoolArray) -> IntArray:
