@@ -7,7 +7,7 @@ sentences are read as answers are taken.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import accumulate, chain, islice, pairwise
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -23,8 +23,12 @@ Answer = TypeVar("Answer")
 
 CHUNK = 1000
 """Sentences that are read and encoded together."""
+LISTED = 2000
+"""The same where all are in memory: what is alike in many is looked at once."""
 FEWEST = 16
 """Sentences that are worth a thread of their own."""
+ENOUGH = 1000
+"""Sentences for each thread that are worth several rounds, the first and the last out of step."""
 ANSWERED_PARTS = 2**18
 """Parts that are asked about at once: what Python does for a piece it does for more sentences."""
 
@@ -35,7 +39,9 @@ Turn = AbstractContextManager[Any]
 If they took turns at every step of it, they would all come to the end of it together, and then
 compute together, while nobody prepares what is next.
 """
-AtOnce = Callable[[Sequence[Any], Turn], Sequence[Answer] | None]
+Finish = Callable[[], Sequence[Answer]]
+"""Makes answers of what was computed: Python's work, for the thread that takes them."""
+AtOnce = Callable[[Sequence[Any], Turn], Finish[Answer] | None]
 
 
 class Asked(NamedTuple):
@@ -81,7 +87,8 @@ def ask(
     # A thread has sentences from their text to their answers, so that none waits for another.
     parts = _parts(sentences, chunk, chosen.n_threads)
     workers = 1 if chunk < 2 * FEWEST else chosen.n_threads
-    return chain.from_iterable(in_order(asking.of_chunk, parts, workers=workers))
+    found = in_order(asking.of_part, parts, workers=workers)
+    return chain.from_iterable(answers() for answers in found)
 
 
 @dataclass(frozen=True)
@@ -98,23 +105,29 @@ class _Asking(Generic[Answer]):
 
     def of_chunk(self, first: int, read: list[Any]) -> list[Answer]:
         """The answers to neighbouring sentences, the first of which has a number."""
+        return list(self.of_part(first, read)())
+
+    def of_part(self, first: int, read: list[Any]) -> Finish[Answer]:
+        """What makes them, of what is computed here."""
         sentences = listed(read, first)
         places: Sequence[int] = range(first, first + len(sentences))
         lengths = list(map(len, sentences))
         if 0 not in lengths:
-            return list(self._of_present(places, sentences))
+            return self._of_present(places, sentences)
         present = [index for index, n_words in enumerate(lengths) if n_words]
-        found = iter(
-            self._of_present(
-                [places[index] for index in present], [sentences[index] for index in present]
-            )
+        found = self._of_present(
+            [places[index] for index in present], [sentences[index] for index in present]
         )
-        return [next(found) if n_words else self.empty() for n_words in lengths]
+        return lambda: self._with_empty(found(), lengths)
 
-    def _of_present(self, places: Sequence[int], sentences: Sequence[Any]) -> Sequence[Answer]:
+    def _with_empty(self, found: Sequence[Answer], lengths: Sequence[int]) -> list[Answer]:
+        answers = iter(found)
+        return [next(answers) if n_words else self.empty() for n_words in lengths]
+
+    def _of_present(self, places: Sequence[int], sentences: Sequence[Any]) -> Finish[Answer]:
         """The answers to sentences that have words."""
         if not sentences:
-            return []
+            return list
         with numbering(places):
             answers = None if self.at_once is None else self.at_once(sentences, self.turn)
             if answers is not None:
@@ -126,7 +139,8 @@ class _Asking(Generic[Answer]):
             span = slice(piece.sentences.start, piece.sentences.stop)
             asked = Asked(piece.at(self.weights), places[span], sentences[span])
             found.extend(self.question(asked))
-        return found if self.finish is None else list(self.finish(encoded, found))
+        finished = found if self.finish is None else list(self.finish(encoded, found))
+        return lambda: finished
 
 
 def listed_answers(sentences: Iterable[Any], answers: Iterator[Answer]) -> list[Answer]:
@@ -166,11 +180,30 @@ def _chunks(sentences: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any
 def _parts(sentences: Iterable[Any], chunk: int, n_threads: int) -> Iterator[tuple[int, list[Any]]]:
     """Chunks in as many parts as there are threads; of a list, parts of the same size."""
     if isinstance(sentences, Sequence):
-        n_rounds = max(-(-len(sentences) // (chunk * n_threads)), 1)
-        size = -(-len(sentences) // (n_rounds * n_threads))
-        yield from _chunks(sentences, max(size, min(FEWEST, chunk)))
+        yield from _list_parts(sentences, chunk, n_threads)
         return
     size = max(-(-chunk // n_threads), min(FEWEST, chunk))
     for first, read in _chunks(sentences, chunk):
         for start in range(0, len(read), size):
             yield first + start, read[start : start + size]
+
+
+def _list_parts(
+    sentences: Sequence[Any], chunk: int, n_threads: int
+) -> Iterator[tuple[int, list[Any]]]:
+    """Parts of the same size, as many for each thread; of a long list, two rounds or more.
+
+    There the first ones are shorter, so that threads are out of step from the beginning, and the
+    last ones, so that they end together.
+    """
+    n_rounds = max(-(-len(sentences) // (chunk * n_threads)), 1)
+    if n_threads == 1 or len(sentences) < ENOUGH * n_threads:
+        size = -(-len(sentences) // (n_rounds * n_threads))
+        yield from _chunks(sentences, max(size, min(FEWEST, chunk)))
+        return
+    n_rounds = max(n_rounds, 2)
+    shorter = range(1, n_threads)
+    sizes = [*shorter, *[n_threads] * (n_threads * (n_rounds - 1) + 1), *reversed(shorter)]
+    share = len(sentences) / (n_rounds * n_threads**2)
+    ends = [round(share * total) for total in accumulate(sizes, initial=0)]
+    yield from ((start, list(sentences[start:end])) for start, end in pairwise(ends))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, chain, pairwise, repeat
+from itertools import chain, repeat
 from threading import Lock
 from typing import Any
 
@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from partita.kernels.features.keys import ABSENT
 from partita.text.affixes import AffixNumbers
+from partita.text.code_rows import CodeRows, Tables
 from partita.text.columns import Column
 from partita.text.views import ViewedTexts, find_parts, is_multiple
 
-Tables = dict[str, NDArray[np.int32]]
-"""For each view its numbers at each of some words, (most things it sees in one, n)."""
 ROOM = 2**15
 """Values that training did not have, of which is remembered what views see of them."""
 
@@ -45,20 +44,18 @@ class ColumnViews:
         self._value_ids: dict[str, dict[str | None, int]] = {}
         self._later = _LaterWords()
         texts = ViewedTexts(self.words)
-        tables: Tables = {}
+        tables: dict[str, NDArray[np.int32]] = {}
         for view in views:
             seen = _seen(view, texts)
             found = dict.fromkeys(chain.from_iterable(seen) if is_multiple(view) else seen)
             found.pop(None, None)
             self.values[view] = list(found)
             self._value_ids[view] = {value: number for number, value in enumerate(found)}
-            # The last entry serves the words that are not here.
-            tables[view] = extended(self._numbers(view, seen), n_columns=len(words) + 1)
-        ends = list(accumulate(map(len, tables.values())))
-        self._columns = dict(zip(tables, pairwise([0, *ends]), strict=True))
-        # What all views see of a value lies together, so that it comes into the cache at once.
-        empty = np.zeros((0, len(words) + 1), dtype=np.int32)
-        self._codes = np.concatenate([empty, *tables.values()]).T.copy()
+            tables[view] = self._numbers(view, seen)
+        # The last row serves the words that are not here.
+        widths = {view: len(table) for view, table in tables.items()}
+        self._codes, self._columns = rows = CodeRows.empty(widths, len(words) + 1)
+        rows.put(slice(len(words)), tables)
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: each for name, each in self.__dict__.items() if name != "_affixes"}
@@ -72,28 +69,32 @@ class ColumnViews:
 
         -1 where it sees nothing (more), or nothing known.
         """
-        tables = self.codes_of_values(column.values)
+        tables = self.rows(column.values).tables
         return {view: table[:, column.numbers] for view, table in tables.items()}
 
-    def codes_of_values(self, values: Sequence[str]) -> Tables:
-        """For each view its numbers at different values, (most things it sees in one, n)."""
+    def rows(self, values: Sequence[str]) -> CodeRows:
+        """The numbers of all views at different values."""
         numbers = np.fromiter(map(self._ids.get, values, repeat(ABSENT)), np.int64, len(values))
-        codes = self._codes[numbers]
-        tables = {view: codes[:, slice(*ends)].T for view, ends in self._columns.items()}
+        rows = CodeRows(self._codes[numbers], self._columns)
         later = np.flatnonzero(numbers == ABSENT)
         if len(later):
-            new = self._later.tables([values[place] for place in later.tolist()], self._looked_at)
-            for view, more in new.items():
-                table = tables[view] = extended(tables[view], n_rows=len(more))
-                table[: len(more), later] = more
-        return tables
+            words = [values[place] for place in later.tolist()]
+            new = self._later.rows(words, self._looked_at, rows.widths)
+            rows = rows.with_room(new.widths)
+            rows.codes[later] = new.codes
+        return rows
 
     def _looked_at(self, words: Sequence[str]) -> Tables:
         """The numbers of each view for words that training did not have."""
         texts = ViewedTexts(words)
-        found: Tables = {**self._affixes.of(texts)}
+        found = self._affixes.of(texts)
         for view in self._columns.keys() - found.keys():
-            found[view] = self._numbers(view, _seen(view, texts))
+            of_kinds = texts.of_kinds(view)
+            if of_kinds is None:
+                found[view] = self._numbers(view, _seen(view, texts))
+            else:
+                numbers, seen = of_kinds
+                found[view] = self._numbers(view, seen)[:, numbers]
         return found
 
     @cached_property
@@ -117,27 +118,47 @@ class _LaterWords:
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
-        self._tables: Tables = {}
+        self._rows = CodeRows.empty({}, ROOM)
         self._lock = Lock()
 
-    def tables(self, words: Sequence[str], look: Callable[[Sequence[str]], Tables]) -> Tables:
-        """The numbers of each view for different words, by `look` for those that are not here."""
+    def rows(
+        self,
+        words: Sequence[str],
+        look: Callable[[Sequence[str]], Tables],
+        widths: Mapping[str, int],
+    ) -> CodeRows:
+        """The numbers of all views at different words, by `look` for those that are not here.
+
+        There is room for `widths` numbers of each view at least.
+        """
         if len(words) > ROOM:
-            return look(words)
+            tables = look(words)
+            rows = CodeRows.empty(_widest(widths, tables), len(words))
+            rows.put(slice(None), tables)
+            return rows
         with self._lock:
             new = [word for word in words if word not in self._ids]
             if len(self._ids) + len(new) > ROOM:
                 self._ids.clear()
                 new = list(words)
-            first = len(self._ids)
-            for view, more in look(new).items() if new else ():
-                empty = np.zeros((0, ROOM), dtype=np.int32)
-                table = extended(self._tables.get(view, empty), n_rows=len(more))
-                table[:, first : first + len(new)] = extended(more, n_rows=len(table))
-                self._tables[view] = table
-            self._ids.update(zip(new, range(first, first + len(new)), strict=True))
+            if new:
+                self._remember(new, look(new), widths)
             numbers = np.fromiter(map(self._ids.__getitem__, words), np.int64, len(words))
-            return {view: table[:, numbers] for view, table in self._tables.items()}
+            return CodeRows(self._rows.codes[numbers], self._rows.columns)
+
+    def _remember(self, new: Sequence[str], tables: Tables, widths: Mapping[str, int]) -> None:
+        first = len(self._ids)
+        end = first + len(new)
+        if not self._rows.columns:
+            self._rows = CodeRows.empty(widths, ROOM)
+        self._rows = self._rows.with_room(_widest(widths, tables))
+        self._rows.codes[first:end] = ABSENT
+        self._rows.put(slice(first, end), tables)
+        self._ids.update(zip(new, range(first, end), strict=True))
+
+
+def _widest(widths: Mapping[str, int], tables: Tables) -> dict[str, int]:
+    return {view: max(width, len(tables[view])) for view, width in widths.items()}
 
 
 def _seen(view: str, texts: ViewedTexts) -> Sequence[Any]:
@@ -145,11 +166,3 @@ def _seen(view: str, texts: ViewedTexts) -> Sequence[Any]:
     if is_multiple(view):
         return list(map(find_parts(view), texts.seen_by("")))  # type: ignore[arg-type]
     return texts.seen_by(view)
-
-
-def extended(table: NDArray[np.int32], *, n_rows: int = 0, n_columns: int = 0) -> NDArray[np.int32]:
-    """A table with so many rows and columns at least, which are absent where they are new."""
-    more = max(n_rows - len(table), 0), max(n_columns - table.shape[1], 0)
-    if not any(more):
-        return table
-    return np.pad(table, ((0, more[0]), (0, more[1])), constant_values=ABSENT)

@@ -45,23 +45,22 @@ class ViewedWords:
     def __init__(self, words: Words, seen: Mapping[str, ColumnViews], reach: int) -> None:
         self.places: dict[tuple[str, str], ViewPlace] = {}
         codes: list[NDArray[np.int32]] = [np.zeros(0, dtype=np.int32)]
-        n_values, widths = [], []
+        n_codes, n_values, widths = [0], [], []
         for number, (name, views) in enumerate(seen.items()):
-            column = words.columns[name]
-            tables, n_inside = views.codes_of_values(column.values), len(column.values)
-            width = 0
-            for view, table in tables.items():
-                # What lies beyond has a place even where a view sees nothing.
-                n_codes = max(len(table), 1)
-                self.places[name, view] = ViewPlace(number, width, n_codes)
-                width += n_codes
-            found = np.full((n_inside + 2 * reach, width), ABSENT, dtype=np.int32)
-            for view, table in tables.items():
-                first = self.places[name, view].first
-                found[:n_inside, first : first + len(table)] = table.T
-                # What lies beyond is one thing, even for a view that sees several.
-                found[n_inside:, first] = len(views.values[view]) + np.arange(2 * reach)
-            codes.append(found.ravel())
+            values = words.columns[name].values
+            rows = views.rows(values)
+            # What lies beyond has a place even where a view sees nothing.
+            rows = rows.with_room(dict.fromkeys(rows.columns, 1))
+            for view, (start, end) in rows.columns.items():
+                self.places[name, view] = ViewPlace(number, start, end - start)
+            n_inside, width = rows.codes.shape
+            beyond = np.full((2 * reach, width), ABSENT, dtype=np.int32)
+            # What lies beyond is one thing, even for a view that sees several.
+            sizes = np.array([len(views.values[view]) for view in rows.columns], dtype=np.int64)
+            firsts = [start for start, _ in rows.columns.values()]
+            beyond[:, firsts] = sizes + np.arange(2 * reach)[:, None]
+            codes += [rows.codes.ravel(), beyond.ravel()]
+            n_codes.append(rows.codes.size + beyond.size)
             n_values.append(n_inside)
             widths.append(width)
         self.words = kernels.CodedWords(
@@ -69,7 +68,7 @@ class ViewedWords:
             np.array([words.columns[name].numbers for name in seen], dtype=np.int64),
             np.array(n_values, dtype=np.int64),
             np.concatenate(codes),
-            np.cumsum([0, *map(len, codes)])[1:-1],
+            np.cumsum(n_codes)[:-1],
             np.array(widths, dtype=np.int64),
             reach,
         )

@@ -36,6 +36,9 @@ from functools import wraps
 from itertools import groupby, repeat
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
+from partita.arrays import IntArray
+from partita.text.columns import Column
+
 View = Callable[[str], str | None]
 Parts = Callable[[str], list[str]]
 Argument = Literal["none", "size", "name"]
@@ -63,6 +66,7 @@ class Entry(NamedTuple):
 
 VIEWS: dict[str, Entry] = {}
 """All views by name."""
+Seen = TypeVar("Seen", str, str | None)
 Written = TypeVar("Written", bound=Callable[..., Any])
 
 
@@ -97,16 +101,16 @@ class _Kinds(dict[int, str]):
 KINDS = _Kinds()
 
 
-OF_KINDS: dict[str, Callable[[str], str]] = {}
+OF_KINDS: dict[str, Callable[[str], str | None]] = {}
 """Views that see the kinds of characters alone, as functions of these kinds."""
 
 
-def of_kinds(function: Callable[[str], str]) -> Callable[[str], str]:
+def of_kinds(function: Callable[[str], Seen]) -> Callable[[str], Seen]:
     """From a function of the kinds of a text's characters to one of the text."""
     OF_KINDS[function.__name__] = function
 
     @wraps(function)
-    def of_text(text: str) -> str:
+    def of_text(text: str) -> Seen:
         return function(text.translate(KINDS))
 
     return of_text
@@ -159,17 +163,18 @@ def kind(text: str) -> str:
 
 
 @view()
-def digit(text: str) -> str | None:
+@of_kinds
+def digit(kinds: str) -> str | None:
     """Whether digits are all of it, or some."""
-    if not any(map(str.isdigit, text)):
-        return None
-    return "all" if text.isdigit() else "some"
+    n_digits = kinds.count("d")
+    return None if n_digits == 0 else "all" if n_digits == len(kinds) else "some"
 
 
 @view()
-def hyphen(text: str) -> str | None:
+@of_kinds
+def hyphen(kinds: str) -> str | None:
     """Whether there is a hyphen in it."""
-    return "yes" if "-" in text else None
+    return "yes" if "-" in kinds else None
 
 
 @view()
@@ -305,7 +310,7 @@ class ViewedTexts:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._beginnings: dict[str, Sequence[str | None]] = {"": texts}
-        self._kinds: dict[str, list[str]] = {}
+        self._kinds: dict[str, Column] = {}
 
     def seen_by(self, name: str) -> Sequence[str | None]:
         """What a view sees of each text, one thing at most; "" is the text itself."""
@@ -318,12 +323,29 @@ class ViewedTexts:
         if before and None in texts:
             return [None if text is None else function(text, *arguments) for text in texts]
         if last in OF_KINDS:
-            kinds = self._kinds_of(before)
-            seen = {each: OF_KINDS[last](each) for each in set(kinds)}
-            return list(map(seen.__getitem__, kinds))
+            numbers, seen = self._seen_of_kinds(before, last)
+            return list(map(seen.__getitem__, numbers.tolist()))
         return list(map(function, texts, *map(repeat, arguments)))
 
-    def _kinds_of(self, name: str) -> list[str]:
+    def of_kinds(self, name: str) -> tuple[IntArray, list[str | None]] | None:
+        """What a view sees of the kinds of characters: few different things, and which of a text.
+
+        None for a view that sees something else, or of something that not all texts have.
+        """
+        before, _, last = name.rpartition(".")
+        if last not in OF_KINDS:
+            return None
+        if before not in self._beginnings:
+            self._beginnings[before] = self.seen_by(before)
+        if before and None in self._beginnings[before]:
+            return None
+        return self._seen_of_kinds(before, last)
+
+    def _seen_of_kinds(self, before: str, last: str) -> tuple[IntArray, list[str | None]]:
+        kinds = self._kinds_of(before)
+        return kinds.numbers, list(map(OF_KINDS[last], kinds.values))
+
+    def _kinds_of(self, name: str) -> Column:
         """The kinds of the characters of what a chain sees."""
         if name not in self._kinds:
             texts = cast(Sequence[str], self._beginnings[name])
@@ -331,7 +353,7 @@ class ViewedTexts:
             found = "\n".join(texts).translate(KINDS).split("\n")
             if len(found) != len(texts):
                 found = [text.translate(KINDS) for text in texts]
-            self._kinds[name] = found
+            self._kinds[name] = Column.of(found)
         return self._kinds[name]
 
 

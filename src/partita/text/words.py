@@ -16,13 +16,14 @@ from partita.text.sentences import (
     SHOWN,
     SparseSentence,
     WrongTokenError,
+    are_sentences,
     are_token_lists,
     column_names,
-    column_values,
     has_columns,
     is_matrix,
     listed,
     tokens_of,
+    values_of,
     where,
 )
 
@@ -126,13 +127,17 @@ def read_words(
     """
     given = listed(sentences)
     n_words = np.fromiter(map(len, given), dtype=np.int64, count=len(given))
-    if not are_token_lists(given):
-        _check_forms(given)
+    tokens: list[Any]
+    if are_token_lists(given):
+        tokens = list(chain.from_iterable(given))
+    else:
+        if not are_sentences(given):
+            _check_forms(given)
         if has_columns(given[0]):
             return Words(n_words, _from_columns(given, columns))
         if is_matrix(given[0]):
             return Words(n_words, {}, matrix=_stacked(given))
-    tokens: list[Any] = list(chain.from_iterable(map(tokens_of, given)))
+        tokens = list(chain.from_iterable(map(tokens_of, given)))
     return _from_tokens(given, n_words, tokens, columns, names)
 
 
@@ -160,14 +165,7 @@ def _from_columns(sentences: Sequence[Any], names: Sequence[str] | None) -> dict
     chosen = names
     if chosen is None:
         chosen = default_columns(column_names(sentences) or ())
-    return {
-        name: _column(
-            name,
-            sentences,
-            (column_values(each, name, index) for index, each in enumerate(sentences)),
-        )
-        for name in chosen
-    }
+    return {name: _column(name, sentences, values_of(sentences, name)) for name in chosen}
 
 
 def _from_tokens(
@@ -177,20 +175,31 @@ def _from_tokens(
     columns: Sequence[str] | None,
     names: Sequence[str] | None,
 ) -> Words:
+    if not tokens:
+        return Words(n_words, {name: Column.of(()) for name in columns or names or (FORM,)})
+    texts = _texts(tokens) if isinstance(tokens[0], str) else None
+    if texts is not None:
+        found = {names[0] if names else _only(columns): texts}
+        return Words(n_words, _chosen(found, columns))
     kinds = set(map(type, tokens))
     # Where columns have names of their own, a word may be a list as well as a tuple.
     rows: Any = tuple if names is None else tuple | list
-    if not tokens:
-        return Words(n_words, {name: Column.of(()) for name in columns or names or (FORM,)})
-    if all(issubclass(kind, str) for kind in kinds):
-        found = {names[0] if names else _only(columns): Column.of(tokens)}
-        return Words(n_words, _chosen(found, columns))
     if all(issubclass(kind, rows) for kind in kinds):
         found = _from_tuples(sentences, tokens, names or columns, exact=names is None)
         return Words(n_words, _chosen(found, columns))
     if all(issubclass(kind, Mapping | list | set | frozenset) for kind in kinds):
         return Words(n_words, {}, tokens)
     raise _wrong_token(sentences, n_words, tokens)
+
+
+def _texts(tokens: Sequence[Any]) -> Column | None:
+    """Tokens as a column, if all are text, as nearly always: each different one is looked at."""
+    try:
+        column = Column.of(tokens)
+    except TypeError:  # what has no hash
+        return None
+    kinds = set(map(type, column.values))
+    return column if all(issubclass(kind, str) for kind in kinds) else None
 
 
 def _wrong_token(sentences: Sequence[Any], n_words: IntArray, tokens: Sequence[Any]) -> ValueError:

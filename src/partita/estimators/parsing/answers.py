@@ -176,7 +176,8 @@ class Labeller:
             # Heads of different trees are different owners.
             owners = heads + np.repeat(words.first_nodes[:-1], n_words)
             found = names[labels(table, owners)].tolist()
-            for index, begin, end in zip(indices, ends - n_words, ends, strict=True):
+            bounds = zip(indices, (ends - n_words).tolist(), ends.tolist(), strict=True)
+            for index, begin, end in bounds:
                 result[index].append(found[begin:end])
         return result
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from partita.arrays import FloatArray, IntArray
 from partita.distribution.sibling_tree import SiblingTree
-from partita.estimators.answers import CHUNK, Asked, ask, drawn, listed_answers
+from partita.estimators.answers import CHUNK, LISTED, Asked, ask, drawn, listed_answers
 from partita.estimators.base import Estimator
 from partita.estimators.groups import Runs
 from partita.estimators.options import declared
@@ -95,7 +95,7 @@ class TreeEstimator(Estimator, Runs):
         limits = ArcLimits(required, forbidden)
         limits.check(len(sentences))
         answers = self._parses(
-            sentences, limits, decoder, projective, one_subject, rescorer=rescorer
+            sentences, limits, decoder, projective, one_subject, LISTED, rescorer
         )
         return listed_answers(sentences, answers)
 
@@ -376,7 +376,7 @@ class TreeEstimator(Estimator, Runs):
 
     def _taken_down(self, heads: IntArray, names: list[str] | None) -> Parse:
         """A tree and its labels, without marks of arcs that were lifted."""
-        if names is None or not any(MARK in name for name in names):
+        if names is None or MARK not in "".join(names):
             return heads, names
         return lowered(heads, names)
 

@@ -1,12 +1,13 @@
 """The best tags of many sentences by one call of a kernel, where that can be."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from partita.arrays import FloatArray
-from partita.estimators.answers import Turn
+from partita.estimators.answers import Finish, Turn
 from partita.estimators.tagging.chain_model import ChainModel
 from partita.kernels.chains import tagging as kernels
 from partita.structures.settling import ADDABLE
@@ -15,8 +16,8 @@ from partita.text.extraction import TemplateFeatures
 
 def best_tags(
     model: ChainModel, weights: FloatArray, sentences: Sequence[Any], turn: Turn
-) -> list[list[str]] | None:
-    """The most probable tags, the same as `model.pieces` lead to.
+) -> Finish[list[str]] | None:
+    """The most probable tags, the same as `model.pieces` lead to; numbers, to be named.
 
     None where those have to be asked: for other features than those of words by templates, and for
     scores that need care or leave nothing that is possible.
@@ -36,10 +37,9 @@ def best_tags(
         arguments, room = of_words.arguments(viewed, len(tags))
         weighted = tag_weights(model, weights)
     largest = kernels.best_tags(words, *arguments, weighted, n_tags, room, tags, best)
-    with turn:
-        if largest > ADDABLE or not np.isfinite(best).all():
-            return None
-        return model.tags.cut(tags, words.offsets)
+    if largest > ADDABLE or not np.isfinite(best).all():
+        return None
+    return partial(model.tags.cut, tags, words.offsets)
 
 
 def tag_weights(model: ChainModel, weights: FloatArray) -> kernels.TagWeights:

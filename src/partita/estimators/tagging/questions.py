@@ -8,7 +8,16 @@ import numpy as np
 
 from partita.arrays import Array, BoolArray, FloatArray
 from partita.data.schemes import UNKNOWN
-from partita.estimators.answers import Asked, AtOnce, Turn, ask, drawn, listed_answers
+from partita.estimators.answers import (
+    LISTED,
+    Asked,
+    AtOnce,
+    Finish,
+    Turn,
+    ask,
+    drawn,
+    listed_answers,
+)
 from partita.estimators.base import Estimator
 from partita.estimators.groups import Runs
 from partita.estimators.options import declared, option
@@ -63,7 +72,7 @@ class TagEstimator(Estimator, Runs):
         """The tags of many structures."""
 
     @abstractmethod
-    def _best_at_once(self, sentences: Sequence[Any], turn: Turn) -> list[list[str]] | None:
+    def _best_at_once(self, sentences: Sequence[Any], turn: Turn) -> Finish[list[str]] | None:
         """The most probable tags of sentences, none of which is empty, where there is a way."""
 
     @abstractmethod
@@ -104,7 +113,7 @@ class TagEstimator(Estimator, Runs):
         decoder is "best", the most probable sequence, or "risk", the one with the fewest wrong
         tags to be expected.
         """
-        answers = self.predict_stream(sentences, fixed=fixed, decoder=decoder)
+        answers = self.predict_stream(sentences, fixed=fixed, decoder=decoder, chunk=LISTED)
         return listed_answers(sentences, answers)
 
     def predict_stream(

@@ -9,7 +9,7 @@ import numpy as np
 from partita.arrays import Array
 from partita.data.constraints import ExpectationConstraint, read_constraints
 from partita.data.files import SentenceFiles
-from partita.estimators.answers import Turn
+from partita.estimators.answers import Finish, Turn
 from partita.estimators.base import Stored
 from partita.estimators.groups import Descent, OptimiserName, Penalties, Uncertainty
 from partita.estimators.options import Check, again, at_least, declared, option, without
@@ -208,7 +208,7 @@ class Tagger(DescribedWords, ChainEstimator, Penalties, Descent, Uncertainty):
     def _model(self) -> ChainModel:
         return self.model_
 
-    def _best_at_once(self, sentences: Sequence[Any], turn: Turn) -> list[list[str]] | None:
+    def _best_at_once(self, sentences: Sequence[Any], turn: Turn) -> Finish[list[str]] | None:
         return best_tags(self.model_, self.weights_, sentences, turn)
 
     def _stored(self) -> Stored:
