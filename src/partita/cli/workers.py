@@ -13,6 +13,7 @@ from partita.cli.parser import Parser
 from partita.data.formats import Document
 from partita.data.streams import DocumentText
 from partita.data.text import source_name
+from partita.garbage import unsought
 
 Answer = TypeVar("Answer")
 LONG = 2**21
@@ -54,7 +55,8 @@ def answered(
 
     Threads share the sentences of a batch; workers of a cluster have a batch each. The first batch
     is answered here in any case, so that what is wrong with the input, and notes on how it is read,
-    come at once.
+    come at once. What is made on the way from a batch to its text has no cycles, and nobody looks
+    for some.
     """
     from partita.training.workers import Workers, in_order
 
@@ -62,7 +64,9 @@ def answered(
     if not Workers.of(workers).on_ray:
         model.estimator.set_params(workers=workers)
         for batch in batches:
-            yield answer(model, batch, options)
+            with unsought():
+                found = answer(model, batch, options)
+            yield found
         return
     model.estimator.set_params(workers=1)
     others = iter(batches)
@@ -92,7 +96,8 @@ def answered_documents(
     tally = Tally()
 
     def answers(text: DocumentText) -> tuple[list[Answer], int, int]:
-        found = [answer(model, each, options) for each in text.documents(options.batch)]
+        with unsought():
+            found = [answer(model, each, options) for each in text.documents(options.batch)]
         return found, len(text.document), text.document.n_words
 
     texts = read_texts(options.input, options)

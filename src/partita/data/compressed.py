@@ -19,6 +19,8 @@ MOST_EXPANDED = 2**34
 """Bytes that no compressed file may exceed."""
 PIECE = 2**20
 """Bytes that are read at a time."""
+FIRST_PIECE = 2**18
+"""Those that are read first: whoever shares out what follows has to do with them alone."""
 
 
 def is_compressed(path: StrPath) -> bool:
@@ -52,7 +54,7 @@ class _Raw:
 
 def contents(read: Callable[[int], bytes], name: str, size: int = 0) -> Iterator[bytes]:
     """What some bytes say, which are `size` or more: as they are, or decompressed."""
-    first = read(PIECE)
+    first = read(min(FIRST_PIECE, PIECE))
     if first == GZIP_START[:1]:  # a program that writes slowly
         first += read(PIECE)
     is_named = name.endswith(GZIP_SUFFIX)

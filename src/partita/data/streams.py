@@ -11,6 +11,7 @@ from partita.data.plain import Tokeniser
 from partita.data.text import no_text, read_line_pieces, source_name
 from partita.data.tokens import split_at_blanks
 from partita.files import StrPath
+from partita.garbage import unsought
 
 _LINE = re.compile(r"[^\n]+")
 
@@ -25,7 +26,9 @@ class DocumentText:
     @cached_property
     def document(self) -> Document:
         """The sentences."""
-        sentences = tuple(WAYS[self.format].parse(self.matter))
+        # Texts by the ten thousand that stay, and no cycles.
+        with unsought():
+            sentences = tuple(WAYS[self.format].parse(self.matter))
         return Document(sentences, self.format, self.matter.source)
 
     def documents(self, most: int) -> Iterator[Document]:
