@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,40 @@ def best_times(
         if time.perf_counter() > deadline:
             break
     return best
+
+
+@dataclass
+class Turns:
+    """Seconds of some functions that ran in turn: a row for each round, a column for each."""
+
+    rounds: list[list[float]]
+
+    @classmethod
+    def of(cls, functions: Sequence[Callable[[], Any]], n_rounds: int) -> "Turns":
+        """After a round that warms up."""
+        for function in functions:
+            function()
+        return cls([[_seconds(function) for function in functions] for _ in range(n_rounds)])
+
+    @property
+    def medians(self) -> list[float]:
+        """The usual time of each."""
+        return [median(column) for column in zip(*self.rounds, strict=True)]
+
+    @property
+    def gains(self) -> list[float]:
+        """How many times the first takes what each does, in the median of the rounds.
+
+        What the machine does meanwhile is of the whole round, so that a ratio has less of it.
+        """
+        ratios = [[row[0] / seconds for seconds in row] for row in self.rounds]
+        return [median(column) for column in zip(*ratios, strict=True)]
+
+
+def _seconds(function: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
 
 
 DGEMM_SIZE = 512
