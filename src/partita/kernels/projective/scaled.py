@@ -31,7 +31,8 @@ import numpy as np
 
 from partita.kernels.jit import kernel, step
 from partita.kernels.projective.side_by_side import layout, write_arcs
-from partita.kernels.projective.spans import best_arcs, clear, exponentiate, inside, outside
+from partita.kernels.projective.spans import best_arcs, clear, exponentiate
+from partita.kernels.projective.sweeps import inside, outside
 from partita.kernels.simd.either import all_lanes, doubles, load, n_lanes, room, store
 from partita.kernels.simd.lanes import N_LANES, fma
 from partita.kernels.trees.side_by_side import fill_lanes

@@ -24,11 +24,9 @@ from partita.kernels.projective.tiles import (
     store_back,
 )
 from partita.kernels.simd.either import all_lanes, load, store
-from partita.kernels.simd.exponential import LOWEST, exponential
+from partita.kernels.simd.exponential import LOWEST
 from partita.kernels.simd.lanes import N_LANES, fma, maximum, minimum, select
-
-BAND = 4
-"""Rows whose tiles take turns, so that what they read of each column comes from the first cache."""
+from partita.kernels.simd.tabled import lane_exponential
 
 
 @step
@@ -71,7 +69,7 @@ def exponentiate(scores, at, best):
         highest = select(highest > -np.inf, highest, 0.0)
         for row in range(0, (at.n_words + 1) * at.stride, at.stride):
             score = load(scores, row + modifier) - highest
-            store(scores, row + modifier, exponential(score))
+            store(scores, row + modifier, lane_exponential(score))
 
 
 @inlined
@@ -110,7 +108,13 @@ def inside_tile(still, moved, at, i, j):
 
     These come in registers: from memory they would come late, and nobody has anything else to do.
     """
-    pairs, rights, lefts = inside_sums(still, moved, at, i, j)
+    close_inside_tile(still, moved, at, i, j, inside_sums(still, moved, at, i, j))
+
+
+@inlined
+def close_inside_tile(still, moved, at, i, j, sums):
+    """The rest."""
+    pairs, rights, lefts = sums
     arc_i, right_i, left_i = neighbours(still, moved, at, i)
     arc_j, right_j, _ = neighbours(still, moved, at, j)
     behind = kept(still, moved, at.left + j * at.stride + (i + 2) * N_LANES)
@@ -140,37 +144,6 @@ def inside_tile(still, moved, at, i, j):
         add_product(moved, above_arc, right_j, right),
         add_product(moved, above_left, arc_j[1], left),
     )  # fmt: skip
-
-
-@step
-def inside_words(still, moved, at, first):
-    """All spans from `first` on, rows in pairs from the last to the first.
-
-    The root is a word that has no head: nothing grows from it to the left, since its arcs weigh 0.
-    """
-    charts, zero = filled(still, moved), all_lanes(still, 0.0)
-    one = all_lanes(still, 1.0 if moved is None else 0.0)
-    for i in range(at.n_words + 1):
-        cell = i * (at.stride + N_LANES)
-        store(charts, at.right + cell, one)
-        store(charts, at.left + cell, one)
-        # What belongs to no tree is multiplied as all else is.
-        for unused in (cell, i * at.stride):
-            store(charts, at.arc + unused, zero)
-            store(charts, at.outer_arc + unused, zero)
-    if moved is None:
-        for last in range(at.n_words - 1, first - 1, -BAND):
-            top = max(last - BAND + 2, first)
-            for j in range(top, at.n_words, 2):
-                if j <= last:
-                    close_inside(still, moved, at, j, j + 1, one, zero, zero)
-                for i in range(min(last, j - 2), top - 1, -2):
-                    inside_tile(still, moved, at, i, j)
-    else:
-        for i in range(at.n_words - 1, first - 1, -2):
-            close_inside(still, moved, at, i, i + 1, one, zero, zero)
-            for j in range(i + 2, at.n_words, 2):
-                inside_tile(still, moved, at, i, j)
 
 
 @step
@@ -239,6 +212,13 @@ def outside_tile(still, moved, at, i, j, seeds, limit):
     else:
         rights, lefts, backs = outside_left_sums(still, moved, at, i, j, begun, lefts)
         rights, lefts, aheads = outside_right_sums(still, moved, at, i, j, rights, lefts)
+    return close_outside_tile(still, moved, at, i, j, (rights, lefts, aheads, backs), limit)
+
+
+@inlined
+def close_outside_tile(still, moved, at, i, j, sums, limit):
+    """The rest."""
+    rights, lefts, aheads, backs = sums
     arc_i, _, left_i = neighbours(still, moved, at, i)
     arc_j, right_j, _ = neighbours(still, moved, at, j)
 
@@ -285,29 +265,6 @@ def outside_neighbours(still, moved, at, i, seeds, limit):
 
 
 @step
-def outside_words(still, moved, at, first, seeds, limit):
-    """All spans from `first` on, rows in pairs from the first to the last.
-
-    The root's halves begin with what `seeds` has in its first row, all others with the zeros of
-    its second.
-    """
-    if moved is None:
-        for top in range(first, at.n_words, BAND):
-            end = min(top + BAND, at.n_words)
-            for j in range(at.n_words - 1, top - 1, -2):
-                for i in range(top, min(j, end), 2):
-                    limit = outside_tile(still, moved, at, i, j, seeds, limit)
-                if j < end:
-                    limit = outside_neighbours(still, moved, at, j, seeds, limit)
-    else:
-        for i in range(first, at.n_words, 2):
-            for j in range(at.n_words - 1, i + 1, -2):
-                limit = outside_tile(still, moved, at, i, j, seeds, limit)
-            limit = outside_neighbours(still, moved, at, i, seeds, limit)
-    return limit
-
-
-@step
 def outside_root(still, moved, at, seeds):
     """Row 0 with a single root, from the outside values `seeds` of the whole sentences.
 
@@ -330,27 +287,3 @@ def outside_root(still, moved, at, seeds):
             arc = fma(load(still, at.outer_arc + cell), load(moved, at.weight + cell), arc)
         store_ahead(charts, at.outer_pair, at, 0, j, load(still, at.weight + cell) * arc)
     return limit
-
-
-@step
-def inside(still, moved, at, single_root, totals):
-    """All spans; totals[j] is the sum over the trees of the words 1 .. j."""
-    if single_root:
-        inside_words(still, moved, at, 1)
-        inside_root(still, moved, at, totals)
-    else:
-        inside_words(still, moved, at, 0)
-        for cell in range(0, at.stride, N_LANES):
-            store(totals, cell, load(filled(still, moved), at.right + cell))
-
-
-@step
-def outside(still, moved, at, single_root, seeds):
-    """All spans, from the outside values `seeds` of the whole sentences; returns the limit.
-
-    These do not move, since the direction is centred: then `seeds` are zeros.
-    """
-    limit, first = all_lanes(still, 0.0), 1 if single_root else 0
-    if single_root:
-        limit = outside_root(still, moved, at, seeds)
-    return outside_words(still, moved, at, first, seeds, limit)

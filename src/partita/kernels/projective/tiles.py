@@ -6,8 +6,9 @@ columns are read as fast as rows, and a second, transposed copy of each chart wo
 writing it costs (a sixth of all). Two rows with two columns give four products for four
 loads; three charts are summed at once, so that twelve sums are under way: enough to hide the
 latency of fma, and with the four operands as many as there are vector registers (16). Three by
-three tiles would have no place for their operands. What the spans of a tile need of each other
-stays in registers: half of the time went into waiting for it to come back from memory.
+three tiles would have no place for their operands; where there are 32 registers, `tall` takes two
+tiles at once. What the spans of a tile need of each other stays in registers: half of the time went
+into waiting for it to come back from memory.
 
 Sums with `moved` charts are those of the derivative, moved * still + still * moved.
 """
@@ -23,9 +24,9 @@ def inside_sums(still, moved, at, i, j):
     zero = all_lanes(still, 0.0)
     zeros = (zero, zero, zero, zero)
     if moved is None:
-        return add_inside(still, still, at, i, j, (zeros, zeros, zeros))
-    sums = add_inside(moved, still, at, i, j, (zeros, zeros, zeros))
-    return add_inside(still, moved, at, i, j, sums)
+        return add_inside(still, still, at, i, j, j, (zeros, zeros, zeros))
+    sums = add_inside(moved, still, at, i, j, j, (zeros, zeros, zeros))
+    return add_inside(still, moved, at, i, j, j, sums)
 
 
 @pasted
@@ -43,9 +44,9 @@ def outside_left_sums(still, moved, at, i, j, right, left):
     zero = all_lanes(still, 0.0)
     sums = (right, left, (zero, zero, zero, zero))
     if moved is None:
-        return add_outside_left(still, still, at, i, j, sums)
-    sums = add_outside_left(moved, still, at, i, j, sums)
-    return add_outside_left(still, moved, at, i, j, sums)
+        return add_outside_left(still, still, at, i, j, 0, sums)
+    sums = add_outside_left(moved, still, at, i, j, 0, sums)
+    return add_outside_left(still, moved, at, i, j, 0, sums)
 
 
 @pasted
@@ -78,8 +79,8 @@ def outside_left_term(still, moved, at, i, j, k, right, left, arc):
 
 
 @step
-def add_inside(rows, columns, at, i, j, sums):
-    """The terms i+1 < k < j of the inside sums of a tile.
+def add_inside(rows, columns, at, i, j, end, sums):
+    """The terms i+1 < k < end of the inside sums of a tile.
 
     pair[i, j]  += right[i, k] left[k+1, j]
     right[i, j] += arc[i, k] right[k, j]
@@ -90,7 +91,7 @@ def add_inside(rows, columns, at, i, j, sums):
     left_0, left_1, left_2, left_3 = sums[2]
     top, bottom = i * at.stride, (i + 1) * at.stride
     first, second = j * at.stride, (j + 1) * at.stride
-    for middle in range(j - 1, i + 1, -1):
+    for middle in range(end - 1, i + 1, -1):
         k, down = middle * N_LANES, middle * at.stride
         ahead, back = down + j * N_LANES, down + i * N_LANES
         a, b = load(rows, at.right + top + k), load(rows, at.right + bottom + k)
@@ -171,8 +172,8 @@ def add_outside_right(outer, inner, at, i, j, sums):
 
 
 @step
-def add_outside_left(outer, inner, at, i, j, sums):
-    """What spans (i', j) with i' < i add to the outside sums of a tile.
+def add_outside_left(outer, inner, at, i, j, first, sums):
+    """What spans (i', j) with first <= i' < i add to the outside sums of a tile.
 
     right[i, j]    += right'[i', j] arc[i', i]
     left[i, j]     += pair'[i', j] right[i', i-1]
@@ -182,8 +183,8 @@ def add_outside_left(outer, inner, at, i, j, sums):
     left_0, left_1, left_2, left_3 = sums[1]
     arc_0, arc_1, arc_2, arc_3 = sums[2]
     top, bottom = i * at.stride, (i + 1) * at.stride
-    first, second = j * at.stride, (j + 1) * at.stride
-    for start in range(i):
+    left, right = j * at.stride, (j + 1) * at.stride
+    for start in range(first, i):
         k, down = start * N_LANES, start * at.stride
         ahead, back = down + j * N_LANES, down + i * N_LANES
         a, b = load(outer, at.outer_right + ahead), load(outer, at.outer_right + ahead + N_LANES)
@@ -196,7 +197,7 @@ def add_outside_left(outer, inner, at, i, j, sums):
         left_0, left_1 = fma(a, c, left_0), fma(b, c, left_1)
         c = load(inner, at.right + back)
         left_2, left_3 = fma(a, c, left_2), fma(b, c, left_3)
-        a, b = load(outer, at.outer_left + first + k), load(outer, at.outer_left + second + k)
+        a, b = load(outer, at.outer_left + left + k), load(outer, at.outer_left + right + k)
         c = load(inner, at.left + top + k)
         arc_0, arc_1 = fma(a, c, arc_0), fma(b, c, arc_1)
         c = load(inner, at.left + bottom + k)

@@ -62,7 +62,7 @@ def room(kind, n_values):
 _KINDS = {types.float64: (LANES, N_LANES), types.complex128: (WIDE, EIGHT)}
 
 
-def _kind_of(array):
+def kind_of(array):
     """The type of the lanes that an array gives, and how many they are."""
     is_vector = isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"
     if not is_vector or array.dtype not in _KINDS:
@@ -83,7 +83,7 @@ def _address(context, builder, array_type, array, index_type, index):
 @type_callable(load)
 def _type_load(context):
     def typer(array, index):
-        return _kind_of(array)[0] if isinstance(index, types.Integer) else None
+        return kind_of(array)[0] if isinstance(index, types.Integer) else None
 
     return typer
 
@@ -98,7 +98,7 @@ def _lower_load(context, builder, signature, arguments):
 @type_callable(store)
 def _type_store(context):
     def typer(array, index, value):
-        accepted = isinstance(index, types.Integer) and value is _kind_of(array)[0]
+        accepted = isinstance(index, types.Integer) and value is kind_of(array)[0]
         return types.void if accepted and array.mutable else None
 
     return typer
@@ -116,7 +116,7 @@ def _lower_store(context, builder, signature, arguments):
 @type_callable(all_lanes)
 def _type_all_lanes(context):
     def typer(array, x):
-        return _kind_of(array)[0] if isinstance(x, types.Float) else None
+        return kind_of(array)[0] if isinstance(x, types.Float) else None
 
     return typer
 
@@ -134,7 +134,7 @@ def _lower_all_lanes(context, builder, signature, arguments):
 @type_callable(n_lanes)
 def _type_n_lanes(context):
     def typer(array):
-        _kind_of(array)
+        kind_of(array)
         return types.intp
 
     return typer
