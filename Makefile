@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 AT_ONCE := -n $(JOBS) --dist worksteal
 SAY := @printf '==> %s\n'
 
-HELPERS := $(addprefix benchmarks/,timing.py page.py peaks.py limited_memory.py crfsuite_features.py tagger_data.py semisupervised.py active.py)
+HELPERS := $(addprefix benchmarks/,timing.py page.py peaks.py limited_memory.py made_text.py answering.py crfsuite_features.py tagger_data.py semisupervised.py active.py)
 BENCHMARKS := $(patsubst benchmarks/%.py,bench-%,$(filter-out $(HELPERS),$(wildcard benchmarks/[a-z]*.py)))
 KERNELS := $(wildcard src/partita/kernels/*.py src/partita/kernels/*/*.py)
 

@@ -8,13 +8,11 @@ started on this machine; more workers than it has cores show the costs, not a ga
 out by `--only` stays in the results as it was, and says of which commit it is.
 """
 
-import itertools
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from math import log2
@@ -23,12 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.answering import answers
 from benchmarks.limited_memory import limited
+from benchmarks.made_text import N_TAGS, PER_SENTENCE, write_text
 from benchmarks.peaks import peak_gigabytes
 from benchmarks.timing import Table, Turns, aim, best_time, earlier_tables, show_help, write_json
-from partita import DependencyParser, Tagger, samples
+from partita import Tagger
 from partita.arrays import FloatArray
-from partita.data import read_sentences
 from partita.data.files import SentenceFiles
 from partita.distribution.linear_chain import LinearChain
 from partita.features.chains import tag_features
@@ -41,10 +40,8 @@ from partita.training.optimisers.base import Problem
 from partita.training.optimisers.lbfgs import LBFGS
 from partita.training.optimisers.quasi_newton import QuasiNewtonState
 
-N_TAGS, PER_SENTENCE, PER_WORD = 17, 20, 20
+PER_WORD = 20
 LARGE_ITERATIONS = 2
-FAST = "/dev/shm"
-"""A folder in memory, where there is one."""
 BANDWIDTH = 1.25e9
 """Bytes a second of a link of 10 Gbit/s, for the model on paper."""
 LATENCY = 1e-3
@@ -69,21 +66,6 @@ def made_batches(n_words: int, n_attributes: int) -> Iterator[Batch]:
         features = tag_features(chains, words, n_attributes)
         tags = list((ids[::PER_WORD] % N_TAGS).reshape(-1, PER_SENTENCE))
         yield Batch(LinearChain, chains, features, {"Likelihood": Counts.of(chains, tags)})
-
-
-def write_text(path: Path, n_words: int, most: int = 2 * 10**6) -> None:
-    """Columns of words and tags; a twentieth of the words are of a long tail of so many."""
-    rng = np.random.default_rng(1)
-    left = n_words
-    with open(path, "w") as file:
-        while left > 0:
-            n = min(left, 10**6)
-            numbers = np.minimum(rng.zipf(1.15, size=n), most)
-            lines = [f"w{number}\tT{number % N_TAGS}\n" for number in numbers.tolist()]
-            for start in range(0, n, PER_SENTENCE):
-                file.writelines(lines[start : start + PER_SENTENCE])
-                file.write("\n")
-            left -= n
 
 
 def pass_seconds(corpus: Corpus, repeats: int = 5) -> float:
@@ -226,115 +208,14 @@ def beyond_memory(n_words: int) -> Table:
         stored = build_corpus(Likelihood(), iter(batches), workers=1, cache=folder)
         written = time.perf_counter() - began
         size = sum(path.stat().st_size for path in Path(folder).iterdir())
-        table.add(corpus="in memory", seconds=pass_seconds(in_memory))
-        table.add(corpus="cache", seconds=pass_seconds(stored), write=written, megabytes=size / 1e6)
-    return table
-
-
-def answers(n_words: int, n_copies: int) -> list[Table]:
-    """Words tagged and sentences parsed a second: in memory, and from file to file, all told.
-
-    One thread and two take turns, and figures are medians; a gain is that of the median round.
-    Files are long (twelve times the words, and so many copies of a treebank), so that the start of
-    the command, which is measured beside, is a twelfth or less of what one worker takes; a shorter
-    file gains less. They lie in memory where there is a folder for that: how long a disk takes to
-    have a file safe (0.2 to 6 s here) is nothing that workers change.
-    """
-    tags = Table(f"Tagging: {n_words:,} words in memory, {12 * n_words:,} in a file")
-    trees = Table(f"Parsing: short sentences, {100 * n_copies:,} in a file")
-    with tempfile.TemporaryDirectory(dir=FAST if os.path.isdir(FAST) else None) as name:
-        folder = Path(name)
-        write_text(folder / "train.txt", 50_000)
-        write_text(folder / "new.txt", n_words)
-        (folder / "long.txt").write_text(12 * (folder / "new.txt").read_text())
-        model: Any = Tagger(max_iterations=10, tag_column="1")
-        model.fit(read_sentences(folder / "train.txt")).save(folder / "tagger")
-        sentences = [list(each.column("0")) for each in read_sentences(folder / "new.txt")]
-        here = in_memory(model, sentences, (1, 2))
-        starts, files = by_command(folder / "tagger", folder / "long.txt", (1, 2))
-        for row in gained((1, 2), here, starts, files):
-            tags.add(
-                workers=row.workers,
-                words_a_second=n_words / row.seconds,
-                gain=row.gain,
-                words_from_file_to_file=12 * n_words / row.of_files,
-                gain_of_files=row.gain_of_files,
-                seconds_to_start=row.start,
-            )
-        # A cluster of this one machine shows what it costs, once.
-        tags.add(workers="ray:2", words_a_second=n_words / in_memory_on_ray(model, sentences))
-        treebank = samples.path("treebank-dev.conllu")
-        model = DependencyParser(n_models=1, max_iterations=2, progress=False)
-        model.fit(read_sentences(treebank)).save(folder / "parser")
-        (folder / "trees.conllu").write_text(n_copies * treebank.read_text())
-        many = 40 * list(read_sentences(treebank))
-        here = in_memory(model, many, (1, 2))
-        starts, files = by_command(folder / "parser", folder / "trees.conllu", (1, 2))
-        for row in gained((1, 2), here, starts, files):
-            trees.add(
-                workers=row.workers,
-                words_each=sum(map(len, many)) / len(many),
-                sentences_a_second=len(many) / row.seconds,
-                gain=row.gain,
-                sentences_from_file_to_file=100 * n_copies / row.of_files,
-                gain_of_files=row.gain_of_files,
-                seconds_to_start=row.start,
-            )
-    return [tags, trees]
-
-
-class Gained(NamedTuple):
-    """What some workers took, and how many times as long one worker did."""
-
-    workers: int
-    seconds: float
-    gain: float
-    start: float
-    of_files: float
-    gain_of_files: float
-
-
-def gained(workers: Sequence[int], here: Turns, starts: Turns, files: Turns) -> Iterator[Gained]:
-    """In memory, of a file of next to nothing, and of a long one."""
-    rows = here.medians, here.gains, starts.medians, files.medians, files.gains
-    return itertools.starmap(Gained, zip(workers, *rows, strict=True))
-
-
-def in_memory(model: Any, sentences: list[Any], workers: Sequence[int]) -> Turns:
-    """Seconds for sentences that are there already."""
-
-    def predict(count: int) -> None:
-        model.set_params(workers=count)
-        model.predict(sentences)
-
-    return Turns.of([partial(predict, count) for count in workers], 15)
-
-
-def in_memory_on_ray(model: Any, sentences: list[Any]) -> float:
-    """Seconds by a cluster of two workers."""
-    model.set_params(workers="ray:2")
-    return best_time(lambda: model.predict(sentences), 2)
-
-
-def by_command(model: Path, text: Path, workers: Sequence[int]) -> tuple[Turns, Turns]:
-    """Seconds from file to file by the command: for next to nothing, and for all of a text."""
-    short, out = text.with_name(f"short{text.suffix}"), str(text.with_name("out"))
-    short.write_text(text.read_text()[:10_000].rpartition("\n\n")[0] + "\n\n")
-    # As on a user's machine, Python's byte code is there from the second time on.
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
-
-    def predict(path: Path, count: int) -> None:
-        line = ["predict", str(model), str(path), "-o", out, "--workers", str(count)]
-        subprocess.run(
-            [sys.executable, "-m", "partita", *line],
-            check=True,
-            capture_output=True,
-            env=environment,
+        weights = np.zeros(in_memory.n_weights)
+        passes = [partial(each.value_and_gradient, weights) for each in (in_memory, stored)]
+        here, cached = Turns.of(passes, 11).medians
+        table.add(corpus="in memory", seconds=here)
+        table.add(
+            corpus="cache", seconds=cached, times=cached / here, write=written, megabytes=size / 1e6
         )
-
-    starts = Turns.of([partial(predict, short, count) for count in workers], 3)
-    whole = [partial(predict, text, count) for count in workers]
-    return starts, Turns([[timed(each) for each in whole] for _ in range(3)])
+    return table
 
 
 def aims_of(tables: list[Table]) -> list[dict[str, Any]]:
@@ -435,13 +316,6 @@ def few_words(n_words: int) -> Table:
 def size_of(paths: Iterable[Path]) -> float:
     """Of some files, in megabytes."""
     return sum(path.stat().st_size for path in paths) / 1e6
-
-
-def timed(work: Callable[[], Any]) -> float:
-    """Seconds that something takes once."""
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
 
 
 def option(name: str) -> str | None:

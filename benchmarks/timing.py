@@ -63,7 +63,7 @@ class Turns:
         """After a round that warms up."""
         for function in functions:
             function()
-        return cls([[_seconds(function) for function in functions] for _ in range(n_rounds)])
+        return cls([[seconds_of(function) for function in functions] for _ in range(n_rounds)])
 
     @property
     def medians(self) -> list[float]:
@@ -80,7 +80,8 @@ class Turns:
         return [median(column) for column in zip(*ratios, strict=True)]
 
 
-def _seconds(function: Callable[[], Any]) -> float:
+def seconds_of(function: Callable[[], Any]) -> float:
+    """What it takes once."""
     start = time.perf_counter()
     function()
     return time.perf_counter() - start
