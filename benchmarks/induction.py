@@ -3,8 +3,8 @@
     PARTITA_DATA=... python -m benchmarks.induction [--quick] [--speed] [--ways NAME ...]
 
 English EWT: learnt from the words of the training part (12,544 sentences), judged there (as is
-usual for induction) and on the development part. `--speed` times expectation-maximisation only and replaces that table,
-`--ways` learns in some ways only and replaces their rows among the results.
+usual for induction) and on the development part. `--speed` times expectation-maximisation only,
+`--ways` learns in some ways only; each replaces its rows among the results.
 """
 
 import argparse
