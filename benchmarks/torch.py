@@ -5,6 +5,7 @@ backward through every library's own classes. Run it with `make bench-torch`.
 """
 
 import warnings
+from statistics import median
 
 from benchmarks.timing import Table, aim, best_times, optional, show_help, write_json
 
@@ -59,25 +60,27 @@ def tree_peers(kind, n_sentences):
     return peers
 
 
-def compared(row, run, peers, n_sentences):
+def compared(row, run, peers, n_sentences, n_rounds=1):
     """A row with our times and those of the peers, and how many of ours they take.
 
     All are run in turn, so that ratios are of the same minutes; ours three times, since they are
     so short that what others leave in the caches would be most of it. Then the same with two
-    threads; a ratio is of as many threads on both sides, one unless it says two.
+    threads; a ratio is of as many threads on both sides, one unless it says two. Of several rounds
+    it is the median, of the best times of each.
     """
-    names = ["partita", *peers]
+    functions = [run] * 3 + [step(*peer) for peer in peers.values()]
     for n_threads, suffix in ((1, ""), (2, ", two threads")):
         torch.set_num_threads(n_threads)
-        found = best_times([run] * 3 + [step(*peer) for peer in peers.values()], 100)
-        for name, seconds in zip(names, (min(found[:3]), *found[3:]), strict=True):
-            row[name + suffix] = seconds * 1e6 / n_sentences
+        rounds = [best_times(functions, 100) for _ in range(n_rounds)]
+        ours = [min(found[:3]) for found in rounds]
+        row["partita" + suffix] = median(ours) * 1e6 / n_sentences
+        for place, name in enumerate(peers, start=3):
+            theirs = [found[place] for found in rounds]
+            row[name + suffix] = median(theirs) * 1e6 / n_sentences
+            ratios = [other / own for other, own in zip(theirs, ours, strict=True)]
+            row[f"{name} / partita{suffix}"] = median(ratios)
     torch.set_num_threads(1)
-    return row | {
-        f"{peer} / partita{suffix}": row[peer + suffix] / row["partita" + suffix]
-        for suffix in ("", ", two threads")
-        for peer in peers
-    }
+    return row
 
 
 def trees_table():
@@ -88,7 +91,7 @@ def trees_table():
             arcs = random_arcs(n_sentences).requires_grad_()
             run = step(lambda: trees(arcs).log_partition, arcs)
             row = {"trees": kind, "batch": n_sentences}
-            table.add(**compared(row, run, tree_peers(kind, n_sentences), n_sentences))
+            table.add(**compared(row, run, tree_peers(kind, n_sentences), n_sentences, n_rounds=5))
     return table
 
 
