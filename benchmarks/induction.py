@@ -23,6 +23,7 @@ from benchmarks.timing import (
     Table,
     aim,
     best_time,
+    earlier_aims,
     earlier_tables,
     measured_commit,
     optional,
@@ -206,8 +207,9 @@ def asking(train: TaggedCorpus, dev: TaggedCorpus, n_sentences: int) -> Table:
 
 def replaced(found: Table) -> tuple[list[Table], list[dict[str, Any]]]:
     """The tables and aims of the results, with some rows of a table made again."""
-    stored = last_results()
-    tables, aims = [Table(**each) for each in stored["tables"]], with_earlier(aims_of(found))
+    stored = json.loads((RESULTS / "induction.json").read_text())
+    tables, aims = [Table(**each) for each in stored["tables"]], aims_of(found)
+    aims += earlier_aims("induction", aims)
     order, older = list(WAYS), f"{OLDER}{stored.get('commit', 'older than commits are kept')})"
     for table in tables:
         if table.title == found.title:
@@ -217,18 +219,6 @@ def replaced(found: Table) -> tuple[list[Table], list[dict[str, Any]]]:
         elif OLDER not in table.title:
             table.title += older
     return [*(table for table in tables if table.title != found.title), found], aims
-
-
-def last_results() -> dict[str, Any]:
-    """What the last run found."""
-    found: dict[str, Any] = json.loads((RESULTS / "induction.json").read_text())
-    return found
-
-
-def with_earlier(aims: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Aims, and those of the last run that are about something else."""
-    again = [each["what"] for each in aims]
-    return aims + [each for each in last_results().get("aims", ()) if each["what"] not in again]
 
 
 def aims_of(induced: Table) -> list[dict[str, Any]]:
@@ -261,7 +251,7 @@ def main() -> None:
     if asked.speed:
         if not quick:
             tables = [fastest, *earlier_tables("induction", [fastest])]
-            print(write_json("induction", tables, aims=with_earlier(aims)))
+            print(write_json("induction", tables, aims=aims + earlier_aims("induction", aims)))
         return
     tables = [fastest, supervised(train, dev)]
     print(tables[-1], flush=True)

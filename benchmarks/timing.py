@@ -227,6 +227,18 @@ def earlier_tables(name: str, new: Sequence[Table]) -> list[Table]:
     return kept
 
 
+def earlier_aims(name: str, new: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The same for aims, told from each other by what they are about."""
+    stored = json.loads((RESULTS / f"{name}.json").read_text())
+    again, kept = {each["what"] for each in new}, []
+    for each in stored.get("aims", ()):
+        what, mark, commit = each["what"].partition(f" ({EARLIER} ")
+        if what not in again:
+            behind = commit if mark else f"{stored['commit']})"
+            kept.append({**each, "what": f"{what} ({EARLIER} {behind}"})
+    return kept
+
+
 def earlier_rows(name: str, column: str, new: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The same for rows of the only table, told from each other by what they have in a column."""
     commit, tables = _last_results(name)
